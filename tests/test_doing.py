@@ -149,7 +149,7 @@ def test_tools_do_what_the_verbs_do(memory: Memory, calls: list[tuple[str, dict[
 def test_tools_lead_through_a_procedure_step_by_step(memory: Memory) -> None:
     memory.procedures.add("Brew tea", steps=["Boil water", "Wait"], triggers=["make tea"])
     [match] = TOOLS["procedure_match"](memory, {"text": "please make some tea"})
-    assert match["procedure"].name == "brew-tea"
+    assert match.procedure.name == "brew-tea"
     run = TOOLS["workflow_start"](memory, {"name": "brew-tea"})
     states = [TOOLS["workflow_done"](memory, {"run": run["id"]})["state"] for _ in run["steps"]]
     assert states == ["waiting", "succeeded"]

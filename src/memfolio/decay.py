@@ -10,9 +10,8 @@ what was confirmed, whose rate is 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memfolio.settings import Decay
 from memfolio.types import Store
@@ -23,8 +22,6 @@ DAY = 86_400_000_000
 _VAULT = Store.VAULT.value
 SLOWER = 0.8
 """The power of the days in the form of Ebbinghaus."""
-SURELY = 1 - 1e-9
-"""The part of the days until something fades for which rounding does not matter."""
 
 
 class Phase(StrEnum):
@@ -58,20 +55,6 @@ def relevance(life: DecayInput, now: int, decay: Decay) -> float:
         return 1.0
     begin, rate = _course(life, decay)
     return min(1.0, begin * math.exp(-rate * _days(life, now) ** power(decay)))
-
-
-def phases(lives: Sequence[DecayInput], now: int, decay: Decay) -> list[Phase]:
-    """How far each of many has faded; most of them are of a few kinds, and active."""
-    active: dict[tuple[Any, ...], float] = {}
-    found = []
-    for life in lives:
-        alike = life[:4] + life[6:]
-        if alike not in active:
-            left = days_until(life, 0, decay.active, decay)  # as of 1970, when none of them had begun to fade
-            active[alike] = math.inf if left is None else left * SURELY
-        is_active = _days(life, now) < active[alike]
-        found.append(Phase.ACTIVE if is_active else phase(relevance(life, now, decay), decay))
-    return found
 
 
 def days_until(life: DecayInput, now: int, least: float, decay: Decay) -> float | None:

@@ -96,7 +96,7 @@ UNHEARD = {
     *("db migrate", "db status", "db doctor", "db vacuum", "db export", "db import"),  # need a database
     *("db work", "db retry"),
     *("mcp", "serve", "hook"),  # no documents: they answer programs all the time, or hosts in the hosts' own form
-    *("typedb sync", "typedb sync-schema", "typedb query"),  # need what is not always installed
+    *("ontology import", "typedb sync", "typedb sync-schema", "typedb query"),  # need what is not always installed
 }
 """The commands that do not take part."""
 

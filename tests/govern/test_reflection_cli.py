@@ -67,7 +67,7 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
     path.write_text(waiting.text.replace("- why: ", "- why: as I said, "), encoding="utf-8")
     with pytest.raises(ConflictError, match="was edited"):
         commands.approve(options, yes=True)
-    with pytest.raises(RefusedError, match="as it was edited") as refused:
+    with pytest.raises(RefusedError, match="was edited and must be shown") as refused:
         commands.approve(options, edit=True, yes=True)
     assert refused.value.hint.endswith(f"--hash {pending(memory).shown}")
     with pytest.raises(InputError, match="no numbers"):
@@ -101,7 +101,7 @@ def test_rejection_names_its_reason(memory: Memory, capsys: pytest.CaptureFixtur
     commands.reflect(options)
     assert "rejected" in drawn(commands.reject(options, reason="too early"), capsys)
     for decide in (commands.approve, commands.reject):
-        with pytest.raises(NotFoundError, match="no reflection waits"):
+        with pytest.raises(NotFoundError, match="no reflection is pending"):
             decide(options)
     with pytest.raises(InputError, match="is no proposal"):
         commands.approve(options, ["M-1"], yes=True)
@@ -162,7 +162,7 @@ def test_proposal_that_cannot_be_carried_out_does_not_keep_the_others_waiting(
     monkeypatch.setattr("sys.stdin", Terminal("y\ny\n"))
     answer = commands.approve(Options(home=str(memory.vault.home.root)), every=True)
     assert (answer.status, answer.document["approved"], list(answer.document["left"])) == (4, [other.id], [gone.id])
-    assert f"{gone.id} was left: " in drawn(answer, capsys)
+    assert f"{gone.id} was skipped: " in drawn(answer, capsys)
 
 
 def test_log_tells_decisions_in_words(memory: Memory) -> None:

@@ -61,21 +61,21 @@ def test_answer_is_that_of_one_query_over_everything(
     small: Connection, words: list[str], wanted: Filter, limit: int
 ) -> None:
     expected = in_one_query(small, words, wanted, limit)
-    assert list(matches_any(words, Sieve(small, wanted), limit).by_row().items()) == expected
-    assert list(matches(match_expression(words), Sieve(small, wanted), limit).by_row().items()) == expected
+    assert list(matches_any(words, Sieve(small, wanted), limit).items()) == expected
+    assert list(matches(match_expression(words), Sieve(small, wanted), limit).items()) == expected
 
 
 @pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: str(wanted.user))
 def test_rare_word_chooses_in_a_large_home_and_all_words_weigh(large: Connection, wanted: Filter) -> None:
     words = ["tea", "coffee", "zebra"]
     found = matches_any(words, Sieve(large, wanted), 100)
-    assert list(found.by_row().items()) == in_one_query(large, words, wanted, 100)
+    assert list(found.items()) == in_one_query(large, words, wanted, 100)
 
 
 @pytest.mark.parametrize("words", [["tea"], ["tea", "coffee"], ["tea", "unheard"], ["zebra", "unheard"], ["unheard"]])
 def test_whatever_has_a_word_is_found_in_a_large_home_too(large: Connection, words: list[str]) -> None:
     found = matches_any(words, Sieve(large, Filter()), 1000)
-    assert found.scores.tolist() == [score for _, score in in_one_query(large, words, Filter(), 1000)]
+    assert list(found.values()) == [score for _, score in in_one_query(large, words, Filter(), 1000)]
 
 
 def test_words_are_counted_up_to_the_cap(small: Connection) -> None:

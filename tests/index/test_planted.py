@@ -14,7 +14,7 @@ import pytest
 from memfolio import state
 from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import MemfolioError
-from memfolio.index import database, search, vectors
+from memfolio.index import database, vectors
 from memfolio.index.index import FileIndexer, Index
 from memfolio.index.read_files import FileReading, Searchable
 from memfolio.index.write import Filing, RowFiling
@@ -153,8 +153,8 @@ def updates_without_words(self: RowFiling, key: int, old: Any, row: Any, *_: Any
 
 
 def ranks_by_row(self: Weighing, count: int, among: Iterable[int] | None = None) -> list[int]:
-    places = range(len(self.scores)) if among is None else among
-    return sorted(places, key=lambda place: (-self.scores[place], self.turns[place].row))[:count]
+    rows = self.turns if among is None else among
+    return sorted(rows, key=lambda row: (-self.scores.get(row, 0.0), row))[:count]
 
 
 def extends_without_folding(self: Filing, path: str, lines: Any, state: Any) -> None:
@@ -173,7 +173,7 @@ BUGS = (
     Bug("a deleted state file goes on to count", becomes(Filing, "drop", drops_as_if_it_were_a_page), live),
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
     Bug("vectors are not compared", becomes(vectors, "read_vectors", lambda *_: {}), live),
-    Bug("vectors are not searched", becomes(vectors.Scan, "nearest", lambda *_: search.NO_SCORES), find_by_meaning),
+    Bug("vectors are not searched", becomes(vectors.Scan, "nearest", lambda *_: {}), find_by_meaning),
     Bug("nobody takes over what a file loses", becomes(Filing, "_offer_to_copies", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_read_affected", nothing), live),
     Bug("whoever comes first has an id", becomes(Filing, "_claim", takes_whatever_comes_first), shuffle),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from memfolio.embed.embedder import HashedEmbedder
 from memfolio.index.database import Connection, Database
 from memfolio.index.index import Index
 from memfolio.index.search import Filter, Sieve
-from memfolio.index.vectors import Matrix, Scan, clear_vector, neighbours, pack, store_vectors
+from memfolio.index.vectors import Matrix, clear_vector, neighbours, pack, store_vectors
 from tests.index.dump import vectors_by_id
 from tests.index.proof import opened
 
@@ -44,19 +44,12 @@ def by_hand(vectors: Floats, query: Floats, limit: int) -> set[int]:
     return set((np.argsort(-(vectors @ (query - mean)), kind="stable")[:limit] + 1).tolist())
 
 
-def similar(scan: Scan, rows: Iterable[int]) -> dict[int, float]:
-    """The similarities of those of these rows that have any."""
-    asked = np.array([*rows], np.int64)
-    found = scan.similarities(asked)
-    return {row: each for row, each in zip(asked.tolist(), found.tolist(), strict=True) if each}
-
-
 def test_next_to_none_of_the_nearest_is_missed(connection: Connection) -> None:
     vectors, questions = units(30_000, 128), units(20, 128, seed=2)
     store_vectors(connection, range(1, len(vectors) + 1), vectors)
     matrix, shares = Matrix(), []
     for question in questions:
-        found = sorted(matrix.scan(connection, question).nearest(300).by_row().items(), key=lambda each: -each[1])
+        found = sorted(matrix.scan(connection, question).nearest(300).items(), key=lambda each: -each[1])
         shares.append(len(by_hand(vectors, question, 300) & {row for row, _ in found[:300]}) / 300)
     assert np.mean(shares) > 0.97
 
@@ -66,13 +59,12 @@ def test_order_of_arrival_cannot_be_seen(connection: Connection) -> None:
     vectors[100:400] = vectors[100]  # equal ones have to be equally near in any place
     shuffled = np.random.default_rng(3).permutation(len(vectors))
     store_vectors(connection, range(1, 6001), vectors)
-    found = Matrix().scan(connection, question).nearest(300).by_row()
-    one = {row - 1: near for row, near in found.items()}
+    one = {row - 1: near for row, near in Matrix().scan(connection, question).nearest(300).items()}
     for start in range(0, 6000, 7):  # in other places, and over what was there
         places = list(range(start + 1, min(start + 8, 6001)))
         store_vectors(connection, places, vectors[shuffled[start : start + 7]])
-    found = Matrix().scan(connection, question).nearest(300).by_row()
-    assert one == {int(shuffled[row - 1]): near for row, near in found.items()}
+    other = {int(shuffled[row - 1]): near for row, near in Matrix().scan(connection, question).nearest(300).items()}
+    assert one == other
 
 
 def test_sum_is_that_of_what_is_there(connection: Connection) -> None:
@@ -92,8 +84,8 @@ def test_vector_of_any_length_is_near_to_itself(connection: Connection, dimensio
     vectors = units(64, dimension, topics=64)
     store_vectors(connection, range(1000, 1064), vectors)
     scan = Matrix().scan(connection, vectors[5])
-    assert similar(scan, range(900, 1100))[1005] == pytest.approx(1, abs=0.01)
-    assert 1005 in scan.nearest(1 if dimension > 2 else 32).by_row()
+    assert scan.similarities(range(900, 1100))[1005] == pytest.approx(1, abs=0.01)
+    assert 1005 in scan.nearest(1 if dimension > 2 else 32)
 
 
 def test_row_without_a_vector_is_near_to_nothing(connection: Connection) -> None:
@@ -102,46 +94,46 @@ def test_row_without_a_vector_is_near_to_nothing(connection: Connection) -> None
     store_vectors(connection, range(1, 11), vectors)
     clear_vector(connection, 5)
     scan = Matrix().scan(connection, vectors[0])
-    assert not {4, 5} & scan.nearest(10).by_row().keys()
-    assert not {4, 5} & similar(scan, range(20)).keys()
+    assert not {4, 5} & scan.nearest(10).keys()
+    assert not {4, 5} & scan.similarities(range(20)).keys()
 
 
 def test_vector_that_changed_is_read_again(connection: Connection) -> None:
     vectors, matrix = units(2000, 32), Matrix()
     store_vectors(connection, range(1, 2001), vectors)
-    before = similar(matrix.scan(connection, vectors[0]), [7])
+    before = matrix.scan(connection, vectors[0]).similarities([7])
     store_vectors(connection, [7], vectors[:1])
     scan = matrix.scan(connection, vectors[0])
-    assert similar(scan, [7])[7] > 0.99 > before.get(7, 0)
-    assert 7 in scan.nearest(2).by_row()
+    assert scan.similarities([7])[7] > 0.99 > before.get(7, 0)
+    assert 7 in scan.nearest(2)
 
 
 def test_home_that_grows_beyond_one_block_is_searched_as_a_large_one(connection: Connection) -> None:
     vectors, matrix = units(1600, 32), Matrix()
     store_vectors(connection, range(1, 501), vectors[:500])
-    assert len(matrix.scan(connection, vectors[0]).nearest(2000).by_row()) > 200
+    assert len(matrix.scan(connection, vectors[0]).nearest(2000)) > 200
     store_vectors(connection, range(1024, 2124), vectors[500:])
     for query in vectors[::400]:
         grown, fresh = (each.scan(connection, query) for each in (matrix, Matrix()))
-        assert grown.nearest(20).by_row() == fresh.nearest(20).by_row()
-        assert similar(grown, range(2200)) == similar(fresh, range(2200))
+        assert grown.nearest(20) == fresh.nearest(20)
+        assert grown.similarities(range(2200)) == fresh.similarities(range(2200))
 
 
 def test_small_and_large_homes_are_compared_alike(connection: Connection) -> None:
     vectors = units(300, 32)
     store_vectors(connection, range(1, 301), vectors)
     few = Matrix().scan(connection, vectors[7])
-    nearest, similarities = few.nearest(20).by_row(), similar(few, [*range(1, 301), 900])
+    nearest, similarities = few.nearest(20), few.similarities([*range(1, 301), 900])
     store_vectors(connection, [5000], np.zeros((1, 32), np.float32))  # a second block, which changes no sum
     many = Matrix().scan(connection, vectors[7])
     assert type(many) is not type(few)
-    assert (many.nearest(20).by_row(), similar(many, [*range(1, 301), 900])) == (nearest, similarities)
+    assert (many.nearest(20), many.similarities([*range(1, 301), 900])) == (nearest, similarities)
 
 
 def test_more_equal_vectors_than_can_be_looked_at_are_found_all_the_same(connection: Connection) -> None:
     vectors = np.repeat(units(1, 256), 20_000, axis=0)
     store_vectors(connection, range(1, 20_001), vectors)
-    assert len(Matrix().scan(connection, vectors[0]).nearest(10).by_row()) >= 10
+    assert len(Matrix().scan(connection, vectors[0]).nearest(10)) >= 10
 
 
 def test_packed_vector_keeps_its_direction() -> None:
@@ -172,5 +164,4 @@ def test_filter_leaves_exactly_the_nearest_that_pass(home: Path) -> None:
 def near(connection: Connection, index: Index, vector: Floats, wanted: Filter) -> list[str]:
     """The ids of the nearest hundred that pass."""
     found = neighbours(index.matrix.scan(connection, vector), Sieve(connection, wanted), 100)
-    sql = "SELECT id FROM memories WHERE row = ?"
-    return [connection.execute(sql, (row,)).get for row in found.rows.tolist()]
+    return [connection.execute("SELECT id FROM memories WHERE row = ?", (row,)).get for row in found]

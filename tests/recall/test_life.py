@@ -17,6 +17,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
+from memfolio.recall.hit import Hit
 
 CASES = Path(__file__).parent / "cases"
 END = datetime(2026, 11, 8, 10, tzinfo=UTC)
@@ -88,3 +89,46 @@ def test_what_is_said_to_have_changed_comes_first(home: Path) -> None:
             if number % 2 == 0 and not is_first:
                 missed.append(case["question"])
     assert (found["change"] >= 17, found["both"] >= 14) == (True, True), (found, missed)
+
+
+def asked_in_a_small_home(home: Path, case: dict[str, Any]) -> tuple[list[Hit], str]:
+    """The hits and the context for the question of a pair, which was said with a few other things around it."""
+    fill, middle = case["filler"], len(case["filler"]) // 2
+    texts = [*fill[:1], case["older"], *fill[1 : middle + 1], case["newer"], *fill[middle + 1 :]]
+    with Memory.open(home, background=False) as memory:
+        memory.observe_many(
+            {"role": "user", "content": text, "session": f"s-{nth}", "at": END - timedelta(days=60 - 6 * nth)}
+            for nth, text in enumerate(texts)
+        )
+        return memory.recall(case["question"]), memory.context(case["question"]) or ""
+
+
+def test_what_is_said_in_the_place_of_something_comes_first_in_a_small_home(tmp_path: Path) -> None:
+    found, missed = Counter[tuple[str, str]](), list[str]()
+    for number, case in enumerate(cases("replaced")):
+        hits, context = asked_in_a_small_home(tmp_path / str(number), case)
+        lines = [line for line in context.splitlines() if line.startswith("- ")]
+        line = next((each for each in lines if has(each, case["right"]) or has(each, case["stale"])), "")
+        is_first = bool(hits) and hits[0].memory.content == case["newer"]
+        found["recall", case["kind"]] += is_first
+        found["context", case["kind"]] += case["newer"] in line
+        if not is_first:
+            missed.append(case["question"])
+    least = {"value": 15, "plain": 23, "ended": 9, "implied": 5}
+    reached = {(way, kind): found[way, kind] >= count for way in ("recall", "context") for kind, count in least.items()}
+    assert all(reached.values()), (found, missed)
+
+
+def test_what_holds_beside_something_is_not_said_to_replace_it(tmp_path: Path) -> None:
+    found, wrong = Counter[str](), list[str]()
+    for number, case in enumerate(cases("beside")):
+        hits, context = asked_in_a_small_home(tmp_path / str(number), case)
+        is_wrong = any(hit.replaces for hit in hits)
+        found["replaced"] += is_wrong
+        found["found"] += any(has(hit.memory.content, case["right"]) for hit in hits)
+        found["told"] += has(context, case["right"])
+        found["first"] += bool(hits) and hits[0].memory.content == case["older"]
+        if is_wrong:
+            wrong.append(case["question"])
+    assert found["replaced"] <= 2, (found, wrong)
+    assert (found["found"] >= 35, found["told"] >= 33, found["first"] >= 27) == (True, True, True), found

@@ -1,7 +1,9 @@
-"""The command `ontology`: terms are listed, added, proposed, checked, drawn, exported and asked."""
+"""The command `ontology`: terms are listed, added, proposed, checked, drawn, exported, asked and imported."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,7 @@ MISTAKES = [
     ("sparql SELECT", 2, "the query cannot be answered: error at 1:7: expected one of"),
     ("sparql ASK{?x<a:b>/nope:a?y}", 2, "Prefix not found"),
     ("sparql ASK{} --limit 0", 2, "--limit"),
+    ("import nowhere.ttl shop", 2, "nowhere.ttl cannot be read"),
 ]
 
 
@@ -91,8 +94,30 @@ def test_added_term_is_shown_as_a_difference_and_undone(shop: Run, cli_json: Run
     assert (home / PAGE).read_bytes() == before
 
 
-def test_a_format_has_two_names(shop: Run) -> None:
-    assert shop("ontology", "export", "--format", "json-ld") == shop("ontology", "export", "--format", "jsonld")
+def test_document_of_others_is_imported(shop: Run, cli_json: RunJson, type_in: Callable[[bytes], None]) -> None:
+    type_in(json.dumps({"@context": "https://schema.org/"}).encode())
+    assert "would have to be fetched" in shop("ontology", "import", "-", "web", status=2)
+    node = {"@id": "http://x.org/web_page", "@type": "http://www.w3.org/2002/07/owl#Class"}
+    type_in(json.dumps(node | {"http://www.w3.org/2000/01/rdf-schema#comment": "Page."}).encode())
+    assert cli_json("ontology", "import", "-", "web")["terms"] == ["web:WebPage"]
+
+
+def test_labels_are_enough_to_be_imported_and_people_see_what_is_missing(
+    shop: Run, cli_json: RunJson, tmp_path: Path, type_in: Callable[[bytes], None]
+) -> None:
+    turtle = b"""<http://x.org/A> a <http://www.w3.org/2002/07/owl#Class> . <http://x.org/B> a <http://x.org/A> .
+<http://x.org/4711> a <http://www.w3.org/2002/07/owl#Class> ."""
+    for name in ("ttl", "turtle"):
+        type_in(turtle)
+        said = shop("ontology", "import", "-", "web", "--format", name, "--dry-run")
+        assert "no definition: web:A\n" in said
+        assert "no label: web:A\n" in said
+        assert "note: web:4711 was left out" in said
+    (tmp_path / "terms.ttl").write_bytes(turtle)
+    document = cli_json("ontology", "import", str(tmp_path / "terms.ttl"), "web")
+    assert (document["terms"], document["lacking"]) == (["web:A"], {"label": ["web:A"], "definition": ["web:A"]})
+    exported = shop("ontology", "export", "--format", "jsonld")
+    assert shop("ontology", "export", "--format", "json-ld") == exported
 
 
 def test_facts_and_terms_that_do_not_fit_end_with_one(shop: Run, cli_json: RunJson, home: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -308,35 +308,18 @@ def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tu
     Distances to what came before are negative. What happened at the same moment has an order within a file, and none
     between two.
     """
-    distances = [*range(1, reach + 1), *range(-1, -reach - 1, -1)]
-    return {
-        row: [(other, distance) for other, distance in zip(array("q", beside), distances, strict=True) if other >= 0]
-        for row, beside in sides(db, rows, reach).items()
-    }
 
-
-NOBODY = -1
-"""What stands for the row where nothing was said before or after."""
-
-
-def sides(db: Connection, rows: Sequence[int], reach: int) -> dict[int, bytes]:
-    """The same as rows alone: as many that come after as `reach` says, and as many before, the nearest first.
-
-    They are as an array has them.
-    """
-
-    def read(new: Sequence[int]) -> dict[int, bytes]:
+    def read(new: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
         return {
-            row: array("q", (*_filled(after, reach), *_filled(before, reach))).tobytes()
+            row: [*_with_distance(after, 1), *_with_distance(before, -1)]
             for row, after, before in of_rows(db, _AROUND, new, reach)
         }
 
     return of_kept(db, ("around", reach), rows, read)
 
 
-def _filled(listed: str | None, reach: int) -> list[int]:
-    found = [int(row) for row in listed.split(",")] if listed else []
-    return [*found, *[NOBODY] * (reach - len(found))]
+def _with_distance(listed: str | None, step: int) -> Iterable[tuple[int, int]]:
+    return zip(map(int, listed.split(",")), count(step, step), strict=False) if listed else ()
 
 
 def _side(comparison: str, order: str) -> str:

@@ -234,11 +234,6 @@ def kept(db: Connection, what: Hashable) -> dict[Any, Any]:
     return db.table(what)
 
 
-def note_kept(count: int) -> None:
-    """Count values that were added to a table of `kept`."""
-    _kept[0] += count
-
-
 def of_kept(
     db: Connection, what: Hashable, keys: Collection[K], read: Callable[[list[K]], Mapping[K, T]]
 ) -> dict[K, T]:
@@ -253,7 +248,7 @@ def of_kept(
         new = list(filterfalse(table.__contains__, keys))
     found: dict[K, T | None] = {**dict.fromkeys(new), **read(new)}
     table.update(found)
-    note_kept(len(found))
+    _kept[0] += len(found)
     return {key: value for key in keys if (value := table[key]) is not None}
 
 
@@ -286,7 +281,7 @@ def all_stored(db: Connection, condition: str, *values: Any) -> dict[int, Stored
     """All rows that meet a condition on `memories m`; they are kept for those who ask for them one by one."""
     found = _read_stored(db, condition, *values)
     kept(db, stored).update(found)
-    note_kept(len(found))
+    _kept[0] += len(found)
     return found
 
 

@@ -6,15 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from math import log
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 from apsw import Connection, FTS5ExtensionApi, format_sql_value
-from numpy.typing import NDArray
 
 from memfolio.clock import to_ms
 from memfolio.index.rows import (
@@ -23,7 +21,6 @@ from memfolio.index.rows import (
     clean,
     column,
     kept,
-    note_kept,
     number,
     of_kept,
     rows_array,
@@ -183,10 +180,6 @@ _ORIGINAL = f"""m.source <> '{LEARNED}' OR {IS_CLOSE}
 """What rules made of a turn says less than the turn; an agent says what it means beside what is known."""
 
 
-FILTERS = 64
-"""How many filters are kept as conditions; most questions have the same."""
-
-
 @frozen
 class Filter:
     """Exact conditions; None or empty means any. Forgotten memories never pass."""
@@ -236,14 +229,10 @@ class Filter:
     @property
     def with_superseded(self) -> Filter:
         """The same, but for versions that were replaced, which may lead to those that replaced them."""
-        return _with_superseded(self)
+        return self if SUPERSEDED in self.include else replace(self, include=(*self.include, SUPERSEDED))
 
     def where(self) -> Condition:
         """The condition on `memories m`, with its values."""
-        return _where(self)
-
-    def condition(self) -> Condition:
-        """The same, made anew."""
         found = [*self._visible(), *self._asked()]
         values = clean(tuple(value for _, values in found for value in values))
         return " AND ".join(f"({sql})" for sql, _ in found), values
@@ -309,16 +298,6 @@ class Filter:
             yield "m.created_at <= ? AND (m.superseded_at IS NULL OR m.superseded_at > ?)", (at, at)
 
 
-@lru_cache(FILTERS)
-def _with_superseded(wanted: Filter) -> Filter:
-    if SUPERSEDED in wanted.include:
-        return wanted
-    return replace(wanted, include=(*wanted.include, SUPERSEDED))
-
-
-_where = lru_cache(FILTERS)(Filter.condition)
-
-
 def _one_of(name: str, values: Sequence[str]) -> Condition:
     return f"m.{name} IN ({', '.join('?' * len(values))})", tuple(values)
 
@@ -331,6 +310,10 @@ FEW = 4000
 """Up to how many memories that pass a filter are compared one by one."""
 WIDER = 8
 """By how much a search widens while too few of the best pass the filter."""
+
+
+Score = Callable[[Sequence[int] | None, int], Mapping[int, float]]
+"""Finds the best so many of some rows, or of all, with their scores."""
 
 
 BEGINNING = 1000
@@ -365,286 +348,60 @@ _turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
 
-Rows = NDArray[np.int64]
-Doubles = NDArray[np.float64]
-
-
-class Scored(NamedTuple):
-    """Rows with their scores."""
-
-    rows: Rows
-    scores: Doubles
-
-    @classmethod
-    def of(cls, scores: Mapping[int, float]) -> Scored:
-        return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
-
-    def by_row(self) -> dict[int, float]:
-        return dict(zip(self.rows.tolist(), self.scores.tolist(), strict=True))
-
-
-NO_SCORES = Scored.of({})
-Score = Callable[[Sequence[int] | None, int], Scored]
-"""Finds the best so many of some rows, or of all."""
-Numbers = NDArray[np.int32]
-_named = {name: itemgetter(TurnColumns._fields.index(name)) for name in ("session", "role", "kind", "source")}
-_row, _happened_at, _superseded_by = (
-    itemgetter(TurnColumns._fields.index(name)) for name in ("row", "happened_at", "superseded_by")
-)
-
-
-class Columns(NamedTuple):
-    """Columns of memories; sessions, roles, kinds, sources and words are numbers of names."""
-
-    rows: Rows
-    sessions: Numbers
-    roles: Numbers
-    kinds: Numbers
-    sources: Numbers
-    happened_at: Rows
-    is_replaced: NDArray[np.bool_]
-    first: Numbers
-    second: Numbers
-    """Two words of each text, as its `Opening` has them."""
-
-
-class NameNumbers(dict[str | None, int]):
-    """Gives each name a number, and 0 to none."""
-
-    def __init__(self) -> None:
-        super().__init__({None: 0})
-
-    def __missing__(self, name: str | None) -> int:
-        found = self[name] = len(self)
-        return found
-
-
-class TurnNames:
-    """The numbers of the names in some memories."""
-
-    def __init__(self) -> None:
-        self.sessions, self.words, self.others = NameNumbers(), NameNumbers(), NameNumbers()
-
-
-Opening = Callable[[str], tuple[str | None, str | None]]
-"""At most two words of a text by which it is told at once that it says something else."""
-
-
-def _no_words(_: str) -> tuple[None, None]:
-    return None, None
-
-
-class Turns:
-    """Memories in the order of their rows, with columns beside them, by which hundreds are weighed at once."""
-
-    __slots__ = ("_places", "_turns", "columns", "names")
-
-    def __init__(self, columns: Columns, places: NDArray[Any], turns: Sequence[TurnColumns], names: TurnNames) -> None:
-        self.columns = columns
-        self.names = names
-        self._places, self._turns = places, turns
-
-    @classmethod
-    def of(cls, turns: Iterable[TurnColumns], opening: Opening = _no_words) -> Turns:
-        """Put memories in order, of which none comes twice."""
-        found, names = sorted(turns, key=_row), TurnNames()
-        return cls(_columns(found, names, opening), np.arange(len(found)), found, names)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Turns], apart: int) -> Turns:
-        """All of these, each part with its rows so far behind those of the one before."""
-        return cls.of(turn._replace(row=turn.row + nth * apart) for nth, part in enumerate(parts) for turn in part)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __getitem__(self, place: int) -> TurnColumns:
-        turn: TurnColumns = self._turns[self._places[place]]
-        return turn
-
-    def text(self, place: int) -> str:
-        """How what stands in a place begins."""
-        return self[place].text
-
-    def __iter__(self) -> Iterator[TurnColumns]:
-        return map(self._turns.__getitem__, self._places.tolist())
-
-    @property
-    def rows(self) -> Rows:
-        return self.columns.rows
-
-    def without_session(self, places: Sequence[int]) -> Turns:
-        """The same, of which these belong to none."""
-        sessions = self.columns.sessions.copy()
-        sessions[places] = 0
-        return Turns(self.columns._replace(sessions=sessions), self._places, self._turns, self.names)
-
-    def places(self, rows: Rows) -> NDArray[np.int64]:
-        """Where these rows are among them; -1 for those that are not."""
-        if not len(self.rows):
-            return np.full(rows.shape, -1, np.int64)
-        places = np.searchsorted(self.rows, rows)
-        places[places == len(self.rows)] = 0
-        places[self.rows[places] != rows] = -1
-        return places
-
-    def spread(self, found: Scored) -> Doubles:
-        """Scores in the places of their rows, as far as these are among them; 0 for the others."""
-        spread = np.zeros(len(self) + 1)  # the last is for the others
-        spread[self.places(found.rows)] = found.scores
-        return spread[:-1]
-
-
-def _columns(turns: Sequence[TurnColumns], names: TurnNames, opening: Opening) -> Columns:
-    words = [opening(turn.text) for turn in turns]
-
-    def numbers(known: NameNumbers, column: str) -> Numbers:
-        return np.array([*map(known.__getitem__, map(_named[column], turns))], np.int32)
-
-    return Columns(
-        np.array([*map(_row, turns)], np.int64),
-        numbers(names.sessions, "session"),
-        numbers(names.others, "role"),
-        numbers(names.others, "kind"),
-        numbers(names.others, "source"),
-        np.array([*map(_happened_at, turns)], np.int64),
-        np.array([each is not None for each in map(_superseded_by, turns)], np.bool_),
-        *(np.array([*map(names.words.__getitem__, map(itemgetter(nth), words))], np.int32) for nth in range(2)),
-    )
-
-
-UNREAD, STOPPED = 0, -1
-"""What stands for the place of a memory that was not asked for yet, and of one that a filter stops."""
-ROOM = 256
-"""How many rows take as much memory as one value that is kept."""
-
-
-class TurnTable:
-    """The memories that pass one filter, as far as they were asked for. It only grows: what was taken from it stays."""
-
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
-        self._places = np.zeros(0, np.int32)
-        """By row, counted from 1. What is not written to takes no memory, however large a home is."""
-        self._turns: list[TurnColumns] = []
-        self._names = TurnNames()
-        self._columns = _columns((), self._names, opening)
-
-    def places(self, rows: Rows) -> Numbers:
-        """Where these rows are, counted from 1; `UNREAD` for what was not asked for yet, `STOPPED` for what is not."""
-        try:
-            return self._places[rows]
-        except IndexError:
-            places = np.zeros(max(int(rows.max()) + 1, 2 * len(self._places)), np.int32)
-            places[: len(self._places)] = self._places
-            note_kept((len(places) - len(self._places)) // ROOM)
-            self._places = places
-            return places[rows]
-
-    def add(self, asked: Rows, found: Iterable[TurnColumns]) -> None:
-        """Add what passes of the rows that were asked for, and other rows that were read with them."""
-        listed = list(found)
-        is_new = self.places(np.array([*map(_row, listed)], np.int64)) <= 0
-        turns = [turn for turn, new in zip(listed, is_new.tolist(), strict=True) if new]
-        new, first = _columns(turns, self._names, self._opening), len(self._turns)
-        last = first + len(turns)
-        self._places[asked] = STOPPED
-        self._places[new.rows] = np.arange(first + 1, last + 1)
-        self._turns.extend(turns)
-        if last > len(self._columns.rows):
-            self._columns = Columns._make(
-                [np.concatenate([each[:first], np.zeros(2 * last - first, each.dtype)]) for each in self._columns]
-            )
-        columns: Sequence[NDArray[Any]] = self._columns
-        for kept_before, values in zip(columns, new, strict=True):
-            kept_before[first:last] = values
-        note_kept(max(len(asked), len(turns)))
-
-    def at(self, places: Numbers) -> Turns:
-        """Those in these places, which are in the order of their rows."""
-        where = places[places > 0] - 1
-        return Turns(Columns._make([each[where] for each in self._columns]), where, self._turns, self._names)
-
-
 class Sieve:
     """A filter over the memories of one moment."""
 
-    def __init__(self, db: Connection, wanted: Filter, opening: Opening = _no_words) -> None:
+    def __init__(self, db: Connection, wanted: Filter) -> None:
         self.connection = db
         self._wanted = wanted
-        self._opening = opening
-
-    def among(self, rows: Collection[int] | Rows) -> Turns:
-        """Those of these rows that pass, each once."""
-        wanted = np.sort(rows) if isinstance(rows, np.ndarray) else np.array(sorted(rows), np.int64)
-        wanted = np.concatenate([wanted[:1], wanted[1:][wanted[1:] != wanted[:-1]]])
-        return self._table.at(self._places(wanted))
 
     def passing(self, rows: Collection[int]) -> dict[int, TurnColumns]:
         """Those of these rows that pass."""
-        return {turn.row: turn for turn in self.among(rows)}
+        return of_kept(self.connection, self.where, rows, self._read)
 
-    def best(self, found: Scored, limit: int) -> Scored:
+    def best(self, scores: Mapping[int, float], limit: int) -> list[int]:
         """The best `limit` of those that pass, best first, equal ones by id."""
-        order = np.argsort(-found.scores, kind="stable")
-        rows, scores = found.rows[order], found.scores[order]
-        # Most often all pass, and the rest need not be looked up.
-        enough = len(rows) if len(rows) <= limit else int(np.count_nonzero(scores >= scores[limit - 1]))
-        passing = self._places(rows[:enough]) > 0
-        if enough < len(rows) and np.count_nonzero(passing) < limit:
-            passing = self._places(rows) > 0
-        rows, scores = rows[: len(passing)][passing], scores[: len(passing)][passing]
-        if (scores[1:] == scores[:-1]).any():
-            turns = self.passing(rows.tolist())
-            listed = sorted(zip((-scores).tolist(), rows.tolist(), strict=True), key=lambda x: (x[0], turns[x[1]].id))
-            rows = np.array([row for _, row in listed], np.int64)
-        return Scored(rows[:limit], scores[:limit])
+        rows: Collection[int] = scores
+        if len(scores) > limit:  # most often all pass, and the rest need not be looked up
+            least = sorted(scores.values(), reverse=True)[limit - 1]
+            rows = [row for row, score in scores.items() if score >= least]
+        turns = self.passing(rows)
+        if len(turns) < limit:
+            turns = self.passing(scores)
+        order = sorted(turns, key=scores.__getitem__, reverse=True)
+        if len({*map(scores.__getitem__, order)}) < len(order):
+            order.sort(key=lambda row: (-scores[row], turns[row].id))
+        return order[:limit]
 
-    def search(self, score: Score, limit: int) -> Scored:
-        """The best `limit` of all memories that pass, best first, equal ones by id."""
+    def search(self, score: Score, limit: int) -> dict[int, float]:
+        """The best `limit` of all memories that pass with their scores, best first, equal ones by id."""
         if self.few is not None:
-            return self.best(score(self.few, limit), limit) if self.few else NO_SCORES
+            found = score(self.few, limit) if self.few else {}
+            return {row: found[row] for row in self.best(found, limit)}
         reach = limit + limit // 4
         while True:
             found = score(None, reach)
-            is_all = len(found.rows) < reach
             # Where there are just as many as were asked for, some that are as good as the last may be missing.
-            if len(found.rows) == reach:
-                above = found.scores > found.scores.min()
-                found = Scored(found.rows[above], found.scores[above])
-            best = self.best(found, limit)
-            if len(best.rows) == limit or is_all:
-                return best
+            if len(found) == reach:
+                least = min(found.values())
+                best = self.best({row: each for row, each in found.items() if each > least}, limit)
+            else:
+                best = self.best(found, limit)
+            if len(best) == limit or len(found) < reach:
+                return {row: found[row] for row in best}
             reach *= WIDER
 
-    def _places(self, rows: Rows) -> Numbers:
-        """Where these rows are in the table; what was not asked for yet is read."""
-        places = self._table.places(rows)
-        if not places.all():
-            new = rows[places == UNREAD]
-            self._table.add(new, self._read(new))
-            places = self._table.places(rows)
-        return places
-
-    @cached_property
-    def _table(self) -> TurnTable:
-        tables = kept(self.connection, (self.where, self._opening))
-        if not tables:
-            tables[0] = TurnTable(self._opening)
-        table: TurnTable = tables[0]
-        return table
-
-    def _read(self, rows: Rows) -> list[TurnColumns]:
+    def _read(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
         condition, values = self.where
         if size(self.connection) <= HANDFUL:  # then all of them will be needed as a whole
             passing = {row: each.columns for row, each in all_stored(self.connection, condition, *values).items()}
-            return [_turn((row, *_of_turn(each), each.content[:BEGINNING])) for row, each in passing.items()]
+            return {row: _turn((row, *_of_turn(each), each.content[:BEGINNING])) for row, each in passing.items()}
         # A join, and not IN, for which SQLite would sort the rows first.
-        source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows.tolist())]
+        source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows)]
         if size(self.connection) <= TINY:  # then the rest will be needed as well
             source, asked = "memories m", []
         found = self.connection.execute(f"SELECT {_TURN} FROM {source} WHERE {condition}", (*asked, *values))
-        return list(map(_turn, found))
+        return {turn[0]: _turn(turn) for turn in found}
 
     @cached_property
     def where(self) -> Condition:
@@ -679,7 +436,7 @@ WEIGHED = 20_000
 """How many are weighed in larger homes."""
 
 
-def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> Scored:
+def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> dict[int, float]:
     """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
 
     In a large home, what has none but common words is left out where rarer ones bring enough.
@@ -694,20 +451,19 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> Scored:
     expression = match_expression(list(counts))
     if choice := _choice(db, counts, 2 * limit):
         found = matches(expression, sieve, limit, choice)
-        if len(found.rows) >= limit:
+        if len(found) >= limit:
             return found
     return matches(expression, sieve, limit)
 
 
-def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> Scored:
+def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> dict[int, float]:
     """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
     db = sieve.connection
-    wanted = expression.partition(") NOT (")[0].count('"') // 2
-    weight = f"relevance(words, {wanted})" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
+    weight = "relevance(words)" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
     if isinstance(db, ReadingConnection):
         db.counts.clear()
 
-    def score(rows: Sequence[int] | None, most: int) -> Scored:
+    def score(rows: Sequence[int] | None, most: int) -> Mapping[int, float]:
         # The plus keeps SQLite from searching anew for each of the rows.
         chosen, values = "", [expression]
         if rows is not None:
@@ -715,7 +471,7 @@ def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> Scor
         elif choice:
             chosen, values = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)", [expression, choice]
         sql = f"SELECT rowid, {weight} AS score FROM words WHERE words MATCH ? {chosen} ORDER BY score DESC LIMIT ?"
-        return Scored.of(dict(db.execute(sql, (*values, most))))
+        return dict(db.execute(sql, (*values, most)))
 
     return sieve.search(score, limit)
 
@@ -784,41 +540,45 @@ def _in_common(db: Connection, words: Sequence[str], least: int) -> str:
     return choice
 
 
+class _Statistics(NamedTuple):
+    """What is the same for all rows that match: how much each phrase tells, and the mean length of a memory."""
+
+    rarity: list[float]
+    mean_length: float
+
+
 def register(db: Connection) -> None:
     """Give a connection the function `relevance`."""
     db.register_fts5_function("relevance", partial(_relevance, db.counts if isinstance(db, ReadingConnection) else []))
 
 
-def _relevance(counts: list[int], api: FTS5ExtensionApi, wanted: Any) -> float:
+def _relevance(counts: list[int], api: FTS5ExtensionApi, *_: object) -> float:
     """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them.
 
-    Only so many phrases are `wanted`, not those that follow. `counts` is told how many have each of them.
+    `counts` is told how many have each phrase.
     """
-    scores: dict[int, float] = api.aux_data or _relevances(api, counts, wanted)
-    return scores[api.rowid]
+    statistics: _Statistics = api.aux_data or _statistics(api, counts)
+    length = 1 - _B + _B * api.column_size(-1) / statistics.mean_length
+    score = 0.0
+    for phrase, rarity in enumerate(statistics.rarity):
+        places = zip(COLUMNS, api.phrase_locations(phrase), strict=True)
+        count = sum(weight * len(found) for weight, found in places)
+        score += rarity * count * (_K1 + 1) / (count + _K1 * length)
+    return score
 
 
-def _relevances(api: FTS5ExtensionApi, counts: list[int], wanted: int) -> dict[int, float]:
-    """The scores of all rows, phrase by phrase: most of the rows have few of the phrases."""
-    total, mean_length = api.row_count, api.column_total_size(-1) / api.row_count
-    scores: dict[int, float] = {}
-    counts.clear()
-    for phrase in range(min(wanted, api.phrase_count)):
-        having: list[tuple[int, float, int]] = []
-        api.query_phrase(phrase, _note, having)
-        counts.append(len(having))
-        rarity = log(1 + (total - len(having) + 0.5) / (len(having) + 0.5))
-        for row, count, size in having:
-            length = 1 - _B + _B * size / mean_length
-            scores[row] = scores.get(row, 0.0) + rarity * count * (_K1 + 1) / (count + _K1 * length)
-    api.aux_data = scores
-    return scores
+def _statistics(api: FTS5ExtensionApi, counts: list[int]) -> _Statistics:
+    counts[:] = [0] * api.phrase_count
+    for phrase in range(api.phrase_count):
 
+        def count(_: FTS5ExtensionApi, phrase: int) -> None:
+            counts[phrase] += 1
 
-def _note(api: FTS5ExtensionApi, having: list[tuple[int, float, int]]) -> None:
-    """Add a row that has a phrase: how often, and how long the row is."""
-    count = sum(weight * len(found) for weight, found in zip(COLUMNS, api.phrase_locations(0), strict=True))
-    having.append((api.rowid, count, api.column_size(-1)))
+        api.query_phrase(phrase, count, phrase)
+    total = api.row_count
+    rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in counts]
+    api.aux_data = found = _Statistics(rarity, api.column_total_size(-1) / total)
+    return found
 
 
 # Plain full-text search, with nothing of ours in it: the floor that recall is measured against.

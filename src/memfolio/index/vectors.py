@@ -19,7 +19,7 @@ from memfolio.errors import SearchIndexError
 from memfolio.index.database import Database, Mutex
 from memfolio.index.rows import kept, number, of_rows, text_to_embed
 from memfolio.index.schema import BLOCK
-from memfolio.index.search import Doubles, Rows, Scored, Sieve
+from memfolio.index.search import Sieve
 
 # Sketches: two bits for each number of a vector, enough to tell which vectors are worth a closer look.
 #
@@ -30,6 +30,8 @@ from memfolio.index.search import Doubles, Rows, Scored, Sieve
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 WORD = 64
 MOST = 1024
@@ -549,11 +551,11 @@ class Scan:
         self._aim, self._mean = np.rint(aim * FINE), mean
         self._offset = float(_whole(mean) @ self._aim) / FINE**2
 
-    def nearest(self, limit: int) -> Scored:
+    def nearest(self, limit: int) -> dict[int, float]:
         """Return the nearest rows and all that are as near as the last of them, unordered."""
         return self._nearest_of(self._candidates(limit), limit)
 
-    def among(self, rows: Sequence[int], limit: int) -> Scored:
+    def among(self, rows: Sequence[int], limit: int) -> dict[int, float]:
         """The nearest of these rows."""
         return self._nearest_of(self._vectors(np.asarray(rows, np.int64)), limit)
 
@@ -565,7 +567,7 @@ class Scan:
         """The vectors of these rows, as far as they have one."""
         return self._few.at(rows)
 
-    def _nearest_of(self, vectors: Vectors, limit: int) -> Scored:
+    def _nearest_of(self, vectors: Vectors, limit: int) -> dict[int, float]:
         if len(vectors.rows) > 2 * limit:
             vectors = vectors.of(self._roughly(vectors, limit))
         return best(vectors.rows, self._toward(*vectors.exact()), limit)
@@ -577,16 +579,11 @@ class Scan:
         near: NDArray[np.bool_] = along >= np.partition(along, -limit)[-limit] - ROUGH
         return near
 
-    def similarities(self, rows: Rows) -> Doubles:
-        """The cosines of the angles between these rows, in ascending order, and the question, seen from the mean.
-
-        None is below 0, and rows without a vector have 0.
-        """
-        vectors = self._vectors(rows)
+    def similarities(self, rows: Sequence[int]) -> dict[int, float]:
+        """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
+        vectors = self._vectors(np.asarray(rows, np.int64))
         cosines = self._toward(*vectors.exact()) / np.sqrt(np.maximum(self._squares(vectors), 1e-18))
-        found = np.zeros(len(rows))
-        found[np.searchsorted(rows, vectors.rows)] = np.maximum(cosines, 0)
-        return found
+        return {row: cosine for row, cosine in zip(vectors.rows.tolist(), cosines.tolist(), strict=True) if cosine > 0}
 
     def _squares(self, vectors: Vectors) -> Doubles:
         """Return the squared lengths of vectors, relative to the mean."""
@@ -694,16 +691,16 @@ def _reach(distances: NDArray[np.uint16], count: int) -> int:
     return min(int(np.partition(near if len(near) > count else distances, count)[count]), EMPTY - 1)
 
 
-def best(rows: Rows, values: Doubles, limit: int) -> Scored:
+def best(rows: Rows, values: Doubles, limit: int) -> dict[int, float]:
     """The nearest rows and whatever is as near as the last of them, in no order; none at a right angle or worse."""
     least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
     chosen = (values >= least) & (values > 0)
-    return Scored(rows[chosen], values[chosen])
+    return dict(zip(rows[chosen].tolist(), values[chosen].tolist(), strict=True))
 
 
 # Search by meaning: the nearest vectors among what passes the filter.
 
 
-def neighbours(scan: Scan, sieve: Sieve, limit: int) -> Scored:
+def neighbours(scan: Scan, sieve: Sieve, limit: int) -> dict[int, float]:
     """The nearest `limit` of the memories that pass, nearest first, equal ones by id."""
     return sieve.search(lambda rows, most: scan.nearest(most) if rows is None else scan.among(rows, most), limit)

@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime
-from functools import cache, lru_cache, partial
-from itertools import accumulate, chain, islice
+from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from memfolio.embed.vectorizer import QueryVector
 from memfolio.index import graph
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
-from memfolio.index.lookup import NOBODY, around, newest_rows, overview, sides
+from memfolio.index.lookup import around, newest_rows, overview
 from memfolio.index.read_files import DIGEST
-from memfolio.index.rows import of_kept
-from memfolio.index.search import (
-    BEGINNING,
-    NO_SCORES,
-    SUPERSEDED,
-    Doubles,
-    Filter,
-    Scored,
-    Sieve,
-    Turns,
-    matches,
-    matches_any,
-)
+from memfolio.index.search import BEGINNING, SUPERSEDED, Filter, Sieve, TurnColumns, matches, matches_any
 from memfolio.index.vectors import Scan, neighbours
 from memfolio.recall.current import asks_now
-from memfolio.recall.dates import pattern, words
-from memfolio.recall.hit import PEOPLE, asks, names_something, states_nothing, stem
+from memfolio.recall.hit import PEOPLE, states_nothing
 from memfolio.recall.query import Query
-from memfolio.recall.question import Intent, Question, by_words
+from memfolio.recall.question import Intent, Question
 from memfolio.settings import Ranking
-from memfolio.text import FUNCTION_WORDS, sentences, terms
 from memfolio.types import frozen
 
 NEIGHBOURLY = 40
@@ -60,63 +41,28 @@ APART = 1 << 40
 """The offset between the rows of two joined indexes."""
 Scores = Mapping[int, float]
 """Scores by row."""
-Places = NDArray[np.int64]
-DISTANCES = np.array([*range(1, COMPANY + 1), *range(-1, -COMPANY - 1, -1)])
-"""How far what stands beside a turn is from it, in the order of the columns of `Near`."""
+Turns = Mapping[int, TurnColumns]
+Near = Mapping[int, Sequence[tuple[int, int]]]
+"""Rows with their neighbours and distances, which are negative for earlier ones."""
+_row = itemgetter(0)
+_superseded_by, _source = (itemgetter(TurnColumns._fields.index(name)) for name in ("superseded_by", "source"))
 SURE = 0.35
 """From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
 AGREEING = 0.8
 """The assumed similarity, relative to `SURE`, of the best match by words if no vectors are known."""
-KEPT = 8192
-_whole = itemgetter(0)
-TIES = ("entity", "causal", "temporal", "link")
-"""The fields of candidates with scores by row."""
-
-
-@frozen
-class Near:
-    """The best by words, and what was said just before and after each, as places among the candidates; -1 for none."""
-
-    scores: Doubles
-    places: Places
-    beside: Places
-    """One line for each of the best, with a column for each of `DISTANCES`."""
-
-    @classmethod
-    def of(cls, turns: Turns, found: Scored, beside: Places) -> Near:
-        """The same of rows, of which some may be no candidates."""
-        return cls(scores=found.scores, places=turns.places(found.rows), beside=turns.places(beside))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Near], ends: Sequence[int]) -> Near:
-        """All of these, of which each is about candidates that begin behind so many others."""
-        moved = [
-            [np.where(each < 0, each, each + end) for each in (part.places, part.beside)]
-            for part, end in zip(parts, ends, strict=True)
-        ]
-        places, beside = (np.concatenate(found) for found in zip(*moved, strict=True))
-        return cls(scores=np.concatenate([part.scores for part in parts]), places=places, beside=beside)
-
-    def without(self, places: Sequence[int]) -> Near:
-        """The same where these places have nothing to do with any other."""
-        left = ~np.isin(self.places, places)
-        beside = np.where(np.isin(self.beside, places), NOBODY, self.beside)
-        return Near(scores=self.scores[left], places=self.places[left], beside=beside[left])
-
-
-NO_NEAR = Near(scores=np.zeros(0), places=np.zeros(0, np.int64), beside=np.zeros((0, len(DISTANCES)), np.int64))
+SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
+"""The score fields of candidates."""
 
 
 @frozen
 class Candidates:
-    """Memories with their scores by words and by meaning, and with their links to others."""
+    """Rows with their scores by words and by meaning, and with their links to others."""
 
     turns: Turns
-    text: Scored = NO_SCORES
-    vector: Doubles | None = None
-    """In the places of the turns; None where nothing is known of meanings."""
-    near: Near = NO_NEAR
-    """What was said around the best by words."""
+    text: Scores = field(default_factory=dict)
+    vector: Scores = field(default_factory=dict)
+    near: Near = field(default_factory=dict)
+    """For each of the best by words, the rows around it with their distances."""
     entity: Scores = field(default_factory=dict)
     causal: Scores = field(default_factory=dict)
     temporal: Scores = field(default_factory=dict)
@@ -126,8 +72,6 @@ class Candidates:
 
     outdated: Mapping[int, int] = field(default_factory=dict)
     """Turns of which something no longer holds, with what was learned in its place."""
-    alike: Places = field(default_factory=lambda: NO_NEAR.places)
-    """What may be no more than the same question."""
     is_worded: bool = False
     """Whether word scores stand in for similarity, because too few memories have vectors."""
 
@@ -137,149 +81,40 @@ class Candidates:
         With a share of 1, only unknown similarities are derived. Thus results found by words alone have scores and fits
         on the same scale.
         """
-        words = self.turns.spread(self.text)
-        vector = np.zeros(len(words)) if self.vector is None else self.vector
-        best = self.text.scores.max(initial=0.0)
-        near = AGREEING * SURE * words / best if best > 0 else words
-        is_known = (vector > 0) & ((near == 0) | (share == 1))
-        near = np.where(is_known, share * vector, near)
-        return replace(self, vector=near, is_worded=share < 1 or not vector.any())
+        best = max(self.text.values(), default=0.0)
+        near = {row: AGREEING * SURE * score / best for row, score in self.text.items()} if best > 0 else {}
+        near |= {row: share * score for row, score in self.vector.items() if share == 1 or row not in near}
+        return replace(self, vector=near, is_worded=share < 1 or not self.vector)
 
-    def unanswered(self, asking: Set[int]) -> list[int]:
+    def unanswered(self, asking: Container[int]) -> frozenset[int]:
         """The questions of a person, those `asking` the same as now among them, that nobody else answers at once."""
-        turns, near, behind = self.turns, self.near.places, self.near.beside[:, 0]
-        roles = turns.columns.roles
-        is_answered = (near < 0) | ((behind >= 0) & (roles[behind] != roles[near]))
+        turns = self.turns
 
-        def is_question(place: int) -> bool:
-            turn = turns[place]
-            is_a_persons = (turn.role or "").casefold() in PEOPLE
-            is_asking = place in asking or (len(turn.text) < BEGINNING and states_nothing(turn.text))
-            return is_a_persons and is_asking
+        def is_question(row: int) -> bool:
+            text = turns[row].text
+            is_a_persons = (turns[row].role or "").casefold() in PEOPLE
+            return is_a_persons and (row in asking or (len(text) < BEGINNING and states_nothing(text)))
+
+        def is_answered(row: int) -> bool:
+            role = turns[row].role
+            beside = (turns[other] for other, distance in self.near[row] if distance == 1 and other in turns)
+            return any(turn.role != role for turn in beside)
 
         # Most are answered, which is seen at once.
-        return list(dict.fromkeys(filter(is_question, near[~is_answered].tolist())))
+        unanswered = (row for row in self.near if row in turns and not is_answered(row))
+        return frozenset(filter(is_question, unanswered))
 
-    def apart(self, places: Sequence[int]) -> Candidates:
-        """The same, in which these say nothing of those around them, nor of their session."""
-        return replace(self, near=self.near.without(places), turns=self.turns.without_session(places))
+    def apart(self, rows: Set[int]) -> Candidates:
+        """The same, in which these rows say nothing of those around them, nor of their session."""
+        near = {
+            row: [pair for pair in pairs if pair[0] not in rows] for row, pairs in self.near.items() if row not in rows
+        }
+        return replace(self, near=near, turns={**self.turns, **{r: self.turns[r]._replace(session=None) for r in rows}})
 
     @property
-    def sure(self) -> NDArray[np.bool_]:
-        """Which have to do with the question beyond doubt: by a word, or by a tie."""
-        tied = [Scored.of(dict.fromkeys(scores, 1.0)) for scores in (self.entity, self.causal, self.link) if scores]
-        sure: NDArray[np.bool_] = sum((self.turns.spread(each) for each in tied), self.turns.spread(self.text)) > 0
-        return sure
-
-
-# Memories that only ask what is asked: they fit a question best of all, and answer nothing. Pure.
-
-FEW = 4
-"""Content words of a question that says nothing about who asks it."""
-QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
-_PLAIN_WORD = re.compile(r"(?<!\S)[a-z]{3,}(?!\S)")
-"""A word that is a term as it is, unless it is a function word."""
-
-
-class _Asking(NamedTuple):
-    """What a text asks for, by the stems of its words but those of asking itself, and whether it is one question."""
-
-    stems: frozenset[str]
-    is_question: bool
-
-
-def longest(question: str) -> int:
-    """Characters beyond which a memory asks for more than this question."""
-    return 80 + 3 * len(question)
-
-
-def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
-    """The texts that ask what the question asks, in its words or nearly, or for something else in a few words."""
-    asked, most = stems_asked(question), longest(question)
-    return frozenset(key for key, text in texts.items() if len(text) <= most and _is_echo(text, asked))
-
-
-def _alike(turns: Turns, asked: Set[str]) -> Places:
-    """The places of turns that may echo a question with these stems: nearly all begin with words that it lacks."""
-    words, columns = turns.names.words, turns.columns
-    is_known = np.zeros(len(words), np.bool_)
-    is_known[[0, *(words[stem] for stem in asked if stem in words)]] = True
-    return np.flatnonzero(is_known[columns.first] & is_known[columns.second])
-
-
-@lru_cache(2 * KEPT)
-def _opening(text: str) -> tuple[str | None, str | None]:
-    """Stems of the first words that tell something, by which most texts are seen to say more than the question.
-
-    None of a text that asks: it may say more than that.
-    """
-    found = [] if asks(text) else list(islice(_telling(text), 2))
-    first, second, *_ = (*found, None, None)
-    return first, second
-
-
-def _is_echo(text: str, asked: Set[str]) -> bool:
-    # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
-    if _opening(text)[0] and _says_more(text, asked):
-        return False
-    asking = _asking(text)
-    if asking is None:
-        return False
-    # A single question asks even where it adds a few words; what has other sentences may tell something in them.
-    words, common = len(asking.stems), len(asking.stems & asked)
-    if not asking.is_question:
-        return words == common
-    if not common:
-        return words <= FEW
-    # Among few words, one that the question lacks is no more than another wording.
-    part = 1 if words <= FEW else 2
-    return part * (words - common) <= common + 1
-
-
-def _says_more(text: str, asked: Set[str]) -> bool:
-    return any(each not in asked for each in _telling(text))
-
-
-def _telling(text: str) -> Iterator[str]:
-    return filter(None, map(_telling_root, map(_whole, _PLAIN_WORD.finditer(text))))
-
-
-@lru_cache(KEPT)
-def _telling_root(word: str) -> str | None:
-    """Return the stem of a word; None for question words and function words."""
-    root = _root(word)
-    return None if word in FUNCTION_WORDS or root in _asking_stems() else root
-
-
-@lru_cache(KEPT)
-def _asking(text: str) -> _Asking | None:
-    """Return what a text asks for; None if it asks nothing."""
-    is_question = asks(text)
-    is_asked = is_question or names_something(text) or by_words(text) in QUESTIONS
-    if not is_asked and not pattern("requests").search(text.lower()):
-        return None
-    parts = sentences(text) if is_question else ()
-    is_one = len(parts) < 2 or sum(not stems_asked(part) <= _asking_stems() for part in parts) < 2
-    return _Asking(stems_asked(text) - _asking_stems(), is_question and is_one)
-
-
-@cache
-def _asking_stems() -> frozenset[str]:
-    return frozenset(map(_root, words("asking_words")))
-
-
-@lru_cache(KEPT)
-def stems_asked(text: str) -> frozenset[str]:
-    """The stems of the words of a text, by which what echoes it is found."""
-    return frozenset(map(_root, terms(text)))
-
-
-def _root(word: str) -> str:
-    """Return a common stem of `like` and `likes`."""
-    return stem(word).removesuffix("e")
-
-
-# Gathering: every strategy brings what it finds.
+    def sure(self) -> Set[int]:
+        """The rows that have to do with the question beyond doubt: by a word, or by a tie."""
+        return self.text.keys() | self.entity.keys() | self.causal.keys() | self.link.keys()
 
 
 def gather(
@@ -289,56 +124,43 @@ def gather(
     question: Question,
     vector: QueryVector | None,
     ranking: Ranking,
-    asked: Set[str],
     previous: Sequence[str] = (),
 ) -> Candidates:
     """Run every strategy; all results pass the filter.
 
-    `asked` are the stems of the question, and `previous` the memories that the previous hop found, where this one
-    starts.
+    `previous` are the memories that the previous hop found, where this one starts.
     """
     # At least twice what is wanted, since filters and versions take some away.
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
-    sieve = Sieve(connection, query.filter.with_superseded, _opening)
-    text = _by_words(question, sieve, breadth) if ranking.text else NO_SCORES
-    best = text.rows[:NEIGHBOURLY].tolist()
-    near = sides(connection, best, COMPANY) if ranking.spread else {}
-    beside = np.frombuffer(b"".join(near.values()), np.int64).reshape(-1, len(DISTANCES))
+    sieve = Sieve(connection, query.filter.with_superseded)
+    text = _by_words(question, sieve, breadth) if ranking.text else {}
+    best = list(text)
+    near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
     tied = _tied(sieve, question, ranking, best[:SEEDS], previous)
-    rows = [text.rows, beside[beside >= 0], *(np.array([*found], np.int64) for found in tied.values())]
+    rows = {*text, *map(_row, chain.from_iterable(near.values())), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
     if vector is not None and ranking.vector and vector.whose.matches(overview(connection).identity or ""):
         scan = index.matrix.scan(connection, vector.values)
-        rows.append(neighbours(scan, sieve, breadth).rows)
+        rows.update(neighbours(scan, sieve, breadth))
     if asks_now(query.text):  # what was said last may change the answer without a word of the question
-        rows.append(np.array(newest_rows(connection, query.filter, LATEST), np.int64))
+        rows.update(newest_rows(connection, query.filter, LATEST))
     for start, end in question.told_in:
-        rows.append(np.array(newest_rows(connection, _within(query.filter, start, end), THEN), np.int64))
-    turns = sieve.among(np.concatenate(rows))
+        rows.update(newest_rows(connection, _within(query.filter, start, end), THEN))
+    turns = sieve.passing(rows)
     outdated = _outdated(connection, turns, query)
-    if outdated:
-        heirs = Sieve(connection, query.filter).passing(set(outdated.values()))
-        known = heirs | {turn.row: turn for turn in turns}
-        turns, outdated = Turns.of(known.values(), _opening), {row: by for row, by in outdated.items() if by in known}
+    turns |= Sieve(connection, query.filter).passing(set(outdated.values()) - turns.keys())
     candidates = Candidates(
         turns=turns,
-        outdated=outdated,
+        outdated={row: heir for row, heir in outdated.items() if heir in turns},
         text=text,
-        vector=scan.similarities(turns.rows) if scan else None,
-        near=Near.of(turns, _scored(text, near), beside),
-        alike=_alike(turns, asked),
+        vector=scan.similarities(sorted(turns)) if scan else {},
+        near=near
+        if rows <= turns.keys()
+        else {row: [pair for pair in pairs if pair[0] in turns] for row, pairs in near.items()},
         **tied,
     )
-    return _with_digests(connection, _resolved(connection, candidates, query, asked), ranking)
-
-
-def _scored(text: Scored, near: Collection[int]) -> Scored:
-    """The best by words, as far as they belong to a session."""
-    if len(near) == min(NEIGHBOURLY, len(text.rows)):
-        return Scored(text.rows[: len(near)], text.scores[: len(near)])
-    scores = text.by_row()
-    return Scored.of({row: scores[row] for row in near})
+    return _with_digests(connection, _resolved(connection, candidates, query), ranking)
 
 
 def _within(wanted: Filter, start: datetime, end: datetime) -> Filter:
@@ -347,11 +169,11 @@ def _within(wanted: Filter, start: datetime, end: datetime) -> Filter:
     return replace(wanted, since=since, until=until, dated=True)
 
 
-def _by_words(question: Question, sieve: Sieve, breadth: int) -> Scored:
+def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:
     """The best rows by words, best first, with their scores."""
     if question.without and question.words:
         return matches(question.expression, sieve, breadth)
-    return matches_any(question.search, sieve, breadth) if question.words else NO_SCORES
+    return matches_any(question.search, sieve, breadth) if question.words else {}
 
 
 def _tied(
@@ -409,45 +231,31 @@ def _outdated(connection: Connection, turns: Turns, query: Query) -> dict[int, i
     """The turns of which something was replaced since, with the rows of what replaced it."""
     if SUPERSEDED in query.filter.include or query.filter.as_of or not overview(connection).has_edges:
         return {}
-    rows = {turn.id: turn.row for turn in turns if turn.role}
-    read = partial(graph.outdated, connection)
-    return {rows[id_]: heir for id_, heir in of_kept(connection, graph.outdated, rows, read).items()}
+    rows = {turn.id: row for row, turn in turns.items() if turn.role}
+    return {rows[id_]: heir for id_, heir in graph.outdated(connection, list(rows)).items()}
 
 
-def _resolved(connection: Connection, found: Candidates, query: Query, asked: Set[str]) -> Candidates:
+def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
     """Transfer the scores of replaced versions to those that replaced them."""
     if SUPERSEDED in query.filter.include or query.filter.as_of is not None:
         return found
-    if not found.turns.columns.is_replaced.any():  # as most often, and quicker to see
+    if not any(map(_superseded_by, found.turns.values())):  # as most often, and quicker to see
         return found
-    old = {turn.row: turn.superseded_by for turn in found.turns if turn.superseded_by is not None}
+    old = {row: turn.superseded_by for row, turn in found.turns.items() if turn.superseded_by is not None}
     heirs = {row: heir for row, by in old.items() if (heir := graph.successor(connection, by)) is not None}
-    kept = {turn.row: turn for turn in found.turns if turn.row not in old}
+    kept = {row: turn for row, turn in found.turns.items() if row not in old}
     kept |= Sieve(connection, query.filter).passing({heir for heir in heirs.values() if heir not in kept})
-    turns = Turns.of(kept.values(), _opening)
-    scores: dict[str, Any] = {name: _inherited(getattr(found, name), heirs) for name in TIES}
-    text = _inherited(found.text.by_row(), heirs)
-    if found.vector is not None:
-        vector = Scored(found.turns.rows, found.vector).by_row()
-        scores["vector"] = turns.spread(Scored.of(_inherited(vector, heirs)))
-    near = _moved(found, turns, heirs, text)
-    return replace(found, turns=turns, text=Scored.of(text), near=near, alike=_alike(turns, asked), **scores)
+    scores: dict[str, Any] = {name: _inherited(getattr(found, name), heirs) for name in SCORES}
+    return replace(found, turns=kept, near=_moved(found.near, old, heirs), **scores)
 
 
-def _moved(found: Candidates, turns: Turns, heirs: Mapping[int, int], text: Scores) -> Near:
-    """Move the neighbours of an old version to its successor; one without a successor has none."""
-    rows, near = found.turns.rows, found.near
-    heir_of = {row: heirs.get(row, NOBODY) for row in rows[found.turns.columns.is_replaced].tolist()}
-    lines = dict[int, list[Places]]()
-    for row, beside in zip(rows[near.places].tolist(), near.beside, strict=True):
-        lines.setdefault(heir_of.get(row, row), []).append(beside)
-    left = [(row, beside) for row, found in lines.items() if row != NOBODY for beside in found]
-    beside = np.array([each for _, each in left], np.int64).reshape(-1, len(DISTANCES))
-    return Near(
-        scores=np.array([text[row] for row, _ in left], np.float64),
-        places=turns.places(np.array([row for row, _ in left], np.int64)),
-        beside=np.where(beside < 0, beside, turns.places(rows[beside])),
-    )
+def _moved(near: Near, old: Container[int], heirs: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:
+    """Move the neighbours of an old version to its successor."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for row, pairs in near.items():
+        if row not in old or row in heirs:
+            found.setdefault(heirs.get(row, row), []).extend(pairs)
+    return found
 
 
 def _inherited(scores: Scores, heirs: Mapping[int, int]) -> dict[int, float]:
@@ -459,12 +267,10 @@ def _inherited(scores: Scores, heirs: Mapping[int, int]) -> dict[int, float]:
 
 
 def _with_digests(connection: Connection, found: Candidates, ranking: Ranking) -> Candidates:
-    is_digest = found.turns.columns.sources == found.turns.names.others.get(DIGEST, NOBODY)
-    if not ranking.digest or not is_digest.any():
+    if not ranking.digest or DIGEST not in map(_source, found.turns.values()):
         return found
-    digests = {turn.row: turn.file for turn in found.turns if turn.source == DIGEST}
-    paths = graph.paths(connection, set(digests.values()))
-    return replace(found, digests={row: paths[file] for row, file in digests.items() if file in paths})
+    paths = graph.paths(connection, {turn.file for turn in found.turns.values() if turn.source == DIGEST})
+    return replace(found, digests={row: paths[turn.file] for row, turn in found.turns.items() if turn.file in paths})
 
 
 def join(parts: Sequence[Candidates]) -> Candidates:
@@ -473,22 +279,14 @@ def join(parts: Sequence[Candidates]) -> Candidates:
         return parts[0]
     joined: dict[str, Any] = {
         name: {row + nth * APART: value for nth, part in enumerate(parts) for row, value in getattr(part, name).items()}
-        for name in (*TIES, "digests")
+        for name in ("turns", *SCORES, "digests")
     }
     joined["outdated"] = {
         row + nth * APART: heir + nth * APART for nth, part in enumerate(parts) for row, heir in part.outdated.items()
     }
-    sizes = [len(part.turns) for part in parts]
-    ends = list(accumulate(sizes, initial=0))[:-1]
-    vectors = [np.zeros(size) if part.vector is None else part.vector for part, size in zip(parts, sizes, strict=True)]
-    return Candidates(
-        turns=Turns.joined([part.turns for part in parts], APART),
-        text=Scored(
-            np.concatenate([part.text.rows + nth * APART for nth, part in enumerate(parts)]),
-            np.concatenate([part.text.scores for part in parts]),
-        ),
-        alike=np.concatenate([part.alike + end for part, end in zip(parts, ends, strict=True)]),
-        vector=np.concatenate(vectors),
-        near=Near.joined([part.near for part in parts], ends),
-        **joined,
-    )
+    near = {
+        row + nth * APART: [(other + nth * APART, distance) for other, distance in pairs]
+        for nth, part in enumerate(parts)
+        for row, pairs in part.near.items()
+    }
+    return Candidates(near=near, **joined)

@@ -552,7 +552,7 @@ class _Composer:
         """All that could be shown, by its kind."""
         weights, draw = self._weights, self._format
         by_id = {hit.memory.id: hit for hit in hits}
-        newer = {hit.memory.id: [by_id[each] for each in hit.replaces if each in by_id] for hit in hits if hit.replaces}
+        newer = {hit.memory.id: [by_id[each] for each in hit.replaces if each in by_id] for hit in hits if hit.is_newer}
         older = {hit.memory.id for some in newer.values() for hit in some}
         is_past = asks_before(self._request.prompt)
         current = tuple(draw.current(by_id[each], some, is_past=is_past) for each, some in newer.items())

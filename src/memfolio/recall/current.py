@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 from memfolio.recall.hit import stem
@@ -38,8 +39,12 @@ MOST_WORDS = 20
 """Words of two texts that are compared place by place."""
 SAME_WORDS = 2
 """Words in the same order from which on two texts are built alike."""
-STATEMENT = 120
+STATEMENT = 140
 """Characters up to which a text is a plain statement, whose successor is looked for among all later ones."""
+ALL = 3
+"""From how many shared words on more of them tell nothing more."""
+FRAMED = 0.6
+"""The share of equal words from which on two statements are the same with another value."""
 LEAD = 0.3
 """The most that a statement's lead over the next best one counts."""
 NEAR = 25
@@ -49,6 +54,8 @@ Span = tuple[int, int]
 ALIKE = 0.2
 SURE = 2.0
 """How much must speak for it that something was replaced, where that changes nothing but a note."""
+SAID_SO = 0.65
+"""How much must speak for it that a statement takes the place of another before that is said."""
 TINY = 1e-9
 """More than rounding changes in a sum."""
 AT_ONCE = 3_600_000_000
@@ -76,6 +83,13 @@ class Said(NamedTuple):
     likeness: float = 0.0
     meaning: float = 0.0
     near: float = 0.0
+
+
+class Successor(NamedTuple):
+    """What takes the place of another: its place, and whether that is sure, or only likelier than not."""
+
+    nth: int
+    is_sure: bool
 
 
 @cache
@@ -185,6 +199,11 @@ class _Passage:
     @cached_property
     def words(self) -> frozenset[str]:
         return frozenset(map(stem, terms(self._text, limit=200)))
+
+    @cached_property
+    def telling(self) -> frozenset[str]:
+        """Those that say what it is about."""
+        return frozenset(word for word in self.words if not word.isdigit() and not _is_empty(word))
 
     @cached_property
     def values(self) -> tuple[_Value, ...]:
@@ -344,6 +363,34 @@ def _is_parted(low: str, one: Span, other: Span) -> bool:
     return _pattern("parting").search(low, min(one[1], other[1]), max(one[0], other[0])) is not None
 
 
+@lru_cache(4 * KEPT)
+def _is_empty(word: str) -> bool:
+    return word in _common() or _is("no_modifier", word)
+
+
+@cache
+def _matters() -> Mapping[str, frozenset[str]]:
+    """The matters of which there is one at a time, by the stems of their words."""
+    found: dict[str, set[str]] = {}
+    for matter, words in packaged_table("recall/data/matters.toml").items():
+        for word in words.split():
+            found.setdefault(stem(word), set()).add(matter)
+    return {word: frozenset(matters) for word, matters in found.items()}
+
+
+def _common_matters(one: Set[str], other: Set[str]) -> Set[str]:
+    """The matters that two texts are about in different words."""
+    ours, theirs = ({(matter, word) for word in words for matter in _matters().get(word, ())} for words in (one, other))
+    both = {matter for matter, _ in ours} & {matter for matter, _ in theirs}
+    return both & {matter for matter, _ in ours ^ theirs}
+
+
+@cache
+def _most_beyond(given: frozenset[str]) -> float:
+    """The highest possible sum of what counts between two statements, without some."""
+    return math.fsum(weight for name, weight in _table()["statements"].items() if weight > 0 and name not in given)
+
+
 @cache
 def _common() -> frozenset[str]:
     """Words for times and judgements, which say nothing of what happens then or is judged."""
@@ -376,6 +423,20 @@ def _words_of(values: Iterable[_Value]) -> set[str]:
     return {stem(word) for each in values for word in _WORD.findall(each.value)}
 
 
+def is_statement(text: str) -> bool:
+    """Whether a text is so short that it says one thing."""
+    return len(text) <= STATEMENT
+
+
+def states(text: str) -> bool:
+    """Whether a text states something, and does not only name it; a longer one does."""
+    if not is_statement(text):
+        return True
+    read = _read(text)
+    is_said = any(read.signs[name] for name in ("states", "third", "event", "changed", "ended"))
+    return is_said or bool(read.subjects or read.kinds - {"name"})
+
+
 def _leads(values: Sequence[float]) -> list[float]:
     """By how much each of some values exceeds the best of the others; less than nothing where it does not."""
     first, second = [*sorted(values, reverse=True), 0.0, 0.0][:2]
@@ -398,6 +459,7 @@ class Matter:
         self._verbal = frozenset(stem(word) for word in _WORD.findall(_plain(question)) if _verb(word))
         self._is_own = _pattern("own").search(_plain(question)) is not None
         self._is_for_several = _pattern("asks_several").search(_plain(question)) is not None
+        self._is_for_rule = _pattern("rule").search(_plain(question)) is not None
         self._rarity = {stem(word): weight for word, weight in rarity.items()}
         asked = question.replace("'s", "")
         names = _words_of(each for each in _values(f"{asked} .") if each.kind == "name")
@@ -407,8 +469,6 @@ class Matter:
         self._had: dict[_Passage, frozenset[str]] = {}
         self._size = math.log(max(size, 1)) / math.log(400)
         """1 for a memory of some hundred turns."""
-        base, sized, self._like_old, self._like_question, self._unfit = _outside_weights()
-        self._sure = base + sized * self._size
 
     def best(self, texts: Sequence[str]) -> int:
         """Which of these, best first, is about what is asked for; what is somebody else's has only its words."""
@@ -417,98 +477,118 @@ class Matter:
         own = (nth for nth, each in enumerate(read) if self._cover(each) >= least and not self._is_of_another(each))
         return next(own, 0)
 
-    def newest(self, said: Sequence[Said]) -> int | None:
-        """Which one takes the place of the first, by its place; None where none does."""
+    def newest(self, said: Sequence[Said]) -> Successor | None:
+        """Which one takes the place of the first; None where none does."""
         old = said[0]
         later = [nth for nth, each in enumerate(said) if each.speaker == old.speaker and each.at > old.at]
+        plain = [nth for nth in later if is_statement(old.text) and is_statement(said[nth].text)]
+        if plain and (found := self._successor(said, plain)):
+            return found
         # What takes least time is asked first: to read the words of a text takes longest.
-        later = [nth for nth in later if self._may_replace(old, said[nth])]
+        later = [nth for nth in later if nth not in plain and self._may_replace(old, said[nth])]
         later = [nth for nth in later if max(said[nth].likeness, said[nth].meaning) > 0 or self._is_near(said[nth])]
-        later = [
-            nth for nth in later if self._is_one_matter(old, said[nth]) and not self._stands_beside(old, said[nth])
-        ]
+        later = [nth for nth in later if self._is_one_matter(old, said[nth])]
         scores = {nth: self.score(old, said[nth]) for nth in later}
         new = max(later, key=lambda nth: (scores[nth], said[nth].at), default=None)
-        return self._successor(said) if new is None or scores[new] <= 0 else new
+        return None if new is None or scores[new] <= 0 else Successor(new, is_sure=True)
 
-    def _stands_beside(self, old: Said, new: Said) -> bool:
-        """Whether one plain statement says that it is about another thing than the other, or adds to it."""
-        if max(len(old.text), len(new.text)) > STATEMENT:
-            return False
-        before, after = _read(old.text), _read(new.text)
-        return not self._is_named_in(before, after) and any(self._differences(before, after, is_named=False).values())
+    def _successor(self, said: Sequence[Said], later: Sequence[int]) -> Successor | None:
+        """Which of some later plain statements takes the place of the first one, also a plain one.
 
-    def _successor(self, said: Sequence[Said]) -> int | None:
-        """Which plain statement takes the place of the first one, also a plain one.
-
-        It must be nearer to the question and to the first than any other later one is: how near two statements come
+        It counts how much nearer to the question and to the first it is than any other: how near two statements come
         that have nothing to do with each other is not the same in all homes.
         """
-        old = said[0]
-        if len(old.text) > STATEMENT:
-            return None
-        later = [
-            nth
-            for nth, each in enumerate(said)
-            if each.speaker == old.speaker and each.at > old.at and len(each.text) <= STATEMENT
-        ]
-        # Most could not follow with any lead, which is seen sooner than whether they are about one matter.
-        able = [nth for nth in later if self._outline(old, said[nth], min(LEAD, said[nth].near), LEAD)]
-        able = [nth for nth in able if self._is_one_matter(old, said[nth])]
-        if not able:
-            return None
-        later = [nth for nth in later if nth in able or self._is_one_matter(old, said[nth])]
         leads = zip(
             *(_leads([getattr(said[nth], name) for nth in later]) for name in ("near", "likeness")), strict=True
         )
-        scores = {nth: self._follows(old, said[nth], *lead) for nth, lead in zip(later, leads, strict=True)}
+        scores = {nth: self._follows(said[0], said[nth], *lead) for nth, lead in zip(later, leads, strict=True)}
         new = max(scores, key=lambda nth: (scores[nth], said[nth].at), default=None)
-        return None if new is None or scores[new] <= 0 else new
+        return None if new is None or scores[new] <= 0 else Successor(new, scores[new] > SAID_SO)
 
     def _follows(self, old: Said, new: Said, near_lead: float, like_lead: float) -> float:
-        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds."""
-        found = self._outline(old, new, near_lead, like_lead)
-        if found is None:
-            return -math.inf
-        before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
-        is_still, is_named = not (found["turn"] or found["event"]), bool(found["named"])
-        matter = self._words_in(before) or self._rarity.keys()
-        missing, whole = (
-            math.fsum(map(self._rarity.__getitem__, some)) for some in (matter - self._words_in(after), matter)
-        )
-        equal = sum(end - start for step, start, end, _, _ in _steps(before.order, after.order) if step == "equal")
-        share = equal / max(1, len(before.order))
-        found |= {
-            **self._differences(before, after, is_named=is_named),
-            "frame": share,
-            "frame_missing": share * missing / (whole or 1.0),
-            "frame_still": share * is_still,
-            "other": float(self._is_of_another(after, before)),
-            **self._about_values(before, after, self._other_values(before, before, after)),
-        }
-        return math.fsum(weights[name] * value for name, value in found.items() if value)
+        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds.
 
-    def _outline(self, old: Said, new: Said, near_lead: float, like_lead: float) -> dict[str, float] | None:
-        """What is soonest seen of what `_follows` asks; None where the rest cannot bring it above nothing."""
-        before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
+        Where what is soonest seen cannot bring it above nothing, the rest is not looked at.
+        """
+        weights = _table()["statements"]
+        before, after = _read(old.text), _read(new.text)
         is_turn = bool(after.signs["changed"] or after.signs["ended"])
-        if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
-            return None
-        is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
-        found = {
+        if (new.at[0] - old.at[0] < AT_ONCE and not is_turn) or set(before.order).issuperset(after.order):
+            return -math.inf
+        found = self._closeness(old, new, near_lead, like_lead)
+        if self._size > FEW and not self._is_one_matter(old, new):
+            return -math.inf
+        score = math.fsum(weights[name] * value for name, value in found.items())
+        if score + _most_beyond(frozenset(found)) <= 0:
+            return -math.inf
+        return score + math.fsum(weights[name] * value for name, value in self._change(before, after).items())
+
+    def _closeness(self, old: Said, new: Said, near_lead: float, like_lead: float) -> dict[str, float]:
+        """What is soonest seen: how far two statements are about one matter."""
+        before, after = _read(old.text), _read(new.text)
+        shared = before.telling & after.telling
+        names = shared & (before.names | after.names)
+        return {
             "base": 1.0,
-            "near_lead": near_lead,
+            "size": self._size,
             "like": new.likeness,
             "like_lead": like_lead,
-            "turn": float(is_turn),
-            "event": float(not is_turn and not is_still),
-            "length": math.log(1 + len(new.text) / 100),
-            "named": float(is_turn and self._is_named_in(before, after)),
+            "near_lead": near_lead,
+            "unfit": self._unfitness(new),
+            "shared": math.sqrt(min(ALL, len(shared - names))),
+            # Much is said of somebody that has nothing to do with each other.
+            "shared_name": math.sqrt(min(ALL, len(names - self._named))),
+            "matter": float(min(2, len(_common_matters(before.telling, after.telling)))),
         }
-        framed = weights["frame"] + weights["frame_missing"] + weights["frame_still"] * is_still
-        most = max(0.0, framed) + max(0.0, weights["same_kind"])
-        is_possible = most + math.fsum(weights[name] * value for name, value in found.items()) > -TINY
-        return found if is_possible else None
+
+    def _change(self, old: _Passage, new: _Passage) -> dict[str, float]:
+        """What a plain statement says of its being otherwise than an older one has it, or of another thing."""
+        is_turn, is_named = bool(new.signs["changed"] or new.signs["ended"]), self._is_named_in(old, new)
+        known, lacks = old.words | self._named, self._missing(old.words, new)
+        aims = (stem(found[found.lastindex or 0]) for found in _pattern("purpose").finditer(new.low))
+        others = self._other_values(old, old, new)
+        values = self._about_values(old, new, others)
+        is_measured = any(_FAMILIES[each.kind] != "name" for each in others)
+        is_rule = self._is_for_rule or bool(old.signs["rule"])
+        apart = {
+            **self._differences(old, new, is_named=is_named),
+            "other": bool(new.signs["kin"]) and new.owners.isdisjoint(known),
+            "stranger": self._has_another_subject(old, new),
+            "several": (self._is_for_several and not (is_turn or is_measured)) or self._are_both_asked_for(old, new),
+            "part": not is_named and self._is_about_a_part(old, new, others),
+            "many": old.is_of_many and new.is_of_many and not (is_turn or is_measured),
+        }
+        found = {
+            **{name: float(bool(new.signs[name])) for name in ("changed", "ended", "turn", "gained")},
+            "event": float(not is_turn and bool(new.signs["event"] or new.signs["fresh"])),
+            "named": float(is_named),
+            "value": float(not any(apart.values()) and self._is_same_with_another_value(old, new)),
+            "same_kind": values["same_kind"],
+        }
+        return {
+            **found,
+            **{name: float(value) for name, value in apart.items()},
+            "silent": float(not any(found.values())),
+            "once": float(bool(new.signs["once"])),
+            "states": float(bool(new.signs["states"])),
+            "no_value": values["no_value"],
+            "asks": values["asks"],
+            "whose": float(self._is_of_another(new, old)),
+            "lacking": len(lacks) / (len(self._rarity) or 1),
+            "purpose": float(any(aim not in known for aim in aims)),
+            "rule": float(is_rule and not new.signs["rule"]),
+        }
+
+    def _is_same_with_another_value(self, old: _Passage, new: _Passage) -> bool:
+        """Whether it is the same statement with something else in one place, which the question does not name."""
+        if max(len(old.order), len(new.order)) > MOST_WORDS:
+            return False
+        steps = _steps(old.order, new.order)
+        equal = sum(end - start for step, start, end, _, _ in steps if step == "equal")
+        if equal < FRAMED * max(len(old.order), len(new.order)) or all(step == "equal" for step, *_ in steps):
+            return False
+        is_other = bool(self._other_values(old, old, new)) or not old.is_of_many
+        return is_other and not self._missing(old.words, new) - _words_of(old.values)
 
     def _differences(self, old: _Passage, new: _Passage, *, is_named: bool) -> dict[str, bool]:
         """By what a statement is seen to be about another thing than one before it, or to add to that."""
@@ -549,16 +629,24 @@ class Matter:
             if step == "replace"
         )
 
-    def replaced(self, said: Sequence[Said], least: float = 0.0) -> int | None:
-        """Which of the best the first takes the place of, the last said before it; `least` is how sure that must be."""
+    def replaced(self, said: Sequence[Said], least: float = 0.0) -> Successor | None:
+        """Which of the best the first takes the place of; `least` is how sure that must be for longer texts."""
         new, best = said[0], range(1, min(len(said), BEST))
         older = [nth for nth in best if said[nth].speaker == new.speaker and said[nth].at < new.at]
-        older = [nth for nth in older if self._may_replace(said[nth], new._replace(likeness=said[nth].likeness), least)]
+        plain = [nth for nth in older if is_statement(said[nth].text) and is_statement(new.text)]
+        lead = _leads([each.near for each in said])[0]
+        near = {nth: new._replace(likeness=said[nth].likeness) for nth in older}
+        follows = {nth: self._follows(said[nth], near[nth], lead, 0.0) for nth in plain}
+        old = max(follows, key=lambda nth: (follows[nth], said[nth].at), default=None)
+        if old is not None and follows[old] > 0:
+            return Successor(old, follows[old] > SAID_SO)
+        older = [nth for nth in older if nth not in plain and self._may_replace(said[nth], near[nth], least)]
         older = [nth for nth in older if not self._is_of_another(_read(said[nth].text[:READ]), _read(new.text[:READ]))]
         older = [nth for nth in older if self._is_near(said[nth])]
-        older = [nth for nth in older if self._is_one_matter(said[nth], new._replace(likeness=said[nth].likeness))]
-        found = [nth for nth in older if self.score(said[nth], new._replace(likeness=said[nth].likeness)) > least]
-        return max(found, key=lambda nth: said[nth].at, default=None)
+        older = [nth for nth in older if self._is_one_matter(said[nth], near[nth])]
+        found = [nth for nth in older if self.score(said[nth], near[nth]) > least]
+        old = max(found, key=lambda nth: said[nth].at, default=None)
+        return None if old is None else Successor(old, is_sure=True)
 
     def _is_near(self, said: Said) -> bool:
         """Whether it has a word of the question or is like the best: else it came by its company, and was never so."""
@@ -628,15 +716,16 @@ class Matter:
 
         There it does not count that it fits badly, see `features`.
         """
-        fitting = self._sure + self._like_old * max(0.0, new.likeness) + self._like_question * new.meaning
-        return fitting + self._unfit * self._misfit(new), fitting
+        weights, outside = _outside_weights(), self._outside(new)
+        given = math.fsum(map(mul, weights, outside))
+        return given, given - weights[-1] * outside[-1]
 
     def _outside(self, new: Said) -> tuple[float, ...]:
         """The values of the features that do not depend on the texts."""
-        return 1.0, self._size, max(0.0, new.likeness), new.meaning, self._misfit(new)
+        return 1.0, self._size, max(0.0, new.likeness), new.meaning, self._unfitness(new)
 
-    def _misfit(self, new: Said) -> float:
-        # Of a few memories any may be meant; among many, what fits the question badly is about something else.
+    def _unfitness(self, new: Said) -> float:
+        """How badly it fits the question: among many, that is about something else; of a few, any may be meant."""
         return max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW)
 
     def features(self, old: Said, new: Said) -> list[dict[str, float]]:
@@ -646,11 +735,7 @@ class Matter:
         if others:
             best = max((best, *others), key=lambda each: (self._cover(each), len(each.values)))
         # To say the same again, however alike, replaces nothing.
-        telling = [
-            each
-            for each in _passages(new.text)
-            if each.turns or self._other_values(best, before, each) or self._is_restated(best, each)
-        ]
+        telling = [each for each in _passages(new.text) if each.turns or self._other_values(best, before, each)]
         if not telling:
             return []
         common = dict(zip(_OUTSIDE, self._outside(new), strict=True)) | {
@@ -685,9 +770,7 @@ class Matter:
             "tied": float(any(_is_near(each.span, new.turns) for each in values)),
             "counted": float(any(each.unit in self._rarity for each in values if each.unit)),
             "rival": float(not is_named and self._is_a_rival(old, new)),
-            "slot": float(not is_named and self._is_in_place_of_another(old, new)),
             "slight": float(len(new.words) < 3),
-            "restated": float(self._is_restated(old, new)),
             "apart": float(not (self._cover(new) or old.things & new.things)),
             "part": float(not is_named and self._is_about_a_part(old, new, values)),
             "named": float(is_named),
@@ -722,17 +805,6 @@ class Matter:
         kinds |= {"name"} if self._wanted == "name" and old.subjects - self._named else set()
         return [each for each in found if any(map(each.is_like, kinds))]
 
-    def _is_restated(self, old: _Passage, new: _Passage) -> bool:
-        """Whether it is the same short statement with other words for the value: "we sleep in the attic"."""
-        if max(len(old.order), len(new.order)) > MOST_WORDS or old.is_of_many or self._wanted in ("number", "time"):
-            return False
-        ours, theirs = old.things - set(new.order), new.things - set(old.order) - self._named
-        asked, missing = self._rarity.keys() & old.words, self._missing(old.words, new)
-        is_about_same = missing <= self._verbal and bool(asked - missing) and old.is_own == new.is_own
-        is_said_alike = bool(old.verbs & new.verbs) or not (old.verbs and new.verbs)
-        same = len(set(old.order) & set(new.order))
-        return is_about_same and is_said_alike and same > SAME_WORDS and bool(ours - self._named and theirs)
-
     def _is_about_a_part(self, old: _Passage, new: _Passage, values: Sequence[_Value]) -> bool:
         """Whether it is only about something that belongs to what was asked for: the thesis supervisor."""
         asked = self._rarity.keys() & old.things
@@ -741,8 +813,13 @@ class Matter:
             return True
         if values:
             return False
-        behind = {word: then for word, then in pairwise(new.order) if word in asked}
-        others = new.things - old.words - self._named
+        places = zip(pairwise(new.order), pairwise(new.starts), strict=True)
+        behind = {
+            word: then
+            for (word, then), (start, end) in places
+            if word in asked and not _pattern("parting").search(new.low, start, end)
+        }
+        others = new.things - old.words - self._named - _common()
         return bool(behind) and all(then in others and then not in new.verbs for then in behind.values())
 
     def _is_named(self, value: _Value, old: _Passage | None = None) -> bool:
@@ -791,23 +868,3 @@ class Matter:
         signs = new.signs["ended"] if missing - self._verbal else (*new.signs["ended"], *new.signs["changed"])
         # "sold the Golf" and "the Golf is off", but not "it is off, and Nell came".
         return any(_is_near(span, [sign]) and not _is_parted(new.low, span, sign) for span in spans for sign in signs)
-
-    def _is_in_place_of_another(self, old: _Passage, new: _Passage) -> bool:
-        """Whether something else stands where the old one has what was asked for: the invoice for Ada, and for Ben."""
-        missing = self._missing(old.things, new)
-        if new.turns or new.kinds & {"pace", "share"}:
-            missing -= {each.unit for each in old.values}  # "full time" instead of "three days"
-        if not missing or len(old.order) > MOST_WORDS or len(new.order) > MOST_WORDS:
-            return False
-        others = new.things - old.words - self._named
-        if missing.isdisjoint(_words_of(old.values)):
-            others -= _words_of(each for each in new.values if _FAMILIES[each.kind] != "name")
-        others -= {word for word in others if _having({word}, missing | self._named)}
-        steps = _steps(old.order, new.order)
-        if sum(end - start for step, start, end, _, _ in steps if step == "equal") < SAME_WORDS:
-            return False
-        return any(
-            not missing.isdisjoint(old.order[start:end]) and not others.isdisjoint(new.order[begin:stop])
-            for step, start, end, begin, stop in steps
-            if step == "replace"
-        )

@@ -212,6 +212,11 @@ class Hit:
     """The agent whose memory it is."""
 
     @property
+    def is_newer(self) -> bool:
+        """Whether it was put first as the newer word on a matter, even where it may replace nothing."""
+        return bool(self.replaces) or any(reason.strategy == "newer" for reason in self.why)
+
+    @property
     def only_asks(self) -> bool:
         """Whether it only asks the question and answers nothing."""
         return any(reason.strategy == "echo" for reason in self.why)

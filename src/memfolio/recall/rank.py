@@ -6,43 +6,41 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, compress, islice
 from math import fsum, inf
-from typing import NamedTuple, Protocol
+from operator import itemgetter
+from typing import NamedTuple
 from unicodedata import combining, normalize
 
-import numpy as np
-from numpy.typing import NDArray
-
-from memfolio.decay import DAY, Phase, phases
+from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import MemoryColumns
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.index.search import Doubles, Numbers, Scored, TurnColumns, Turns
-from memfolio.recall.candidates import DISTANCES, SURE, Candidates, Places
+from memfolio.index.search import TurnColumns
+from memfolio.recall.candidates import SURE, Candidates, Scores, Turns
 from memfolio.recall.dates import LEXICON, pattern, words
-from memfolio.recall.hit import MARKS, Hit, Reason, is_short_question, names_something, stem
-from memfolio.recall.question import Intent, Question
+from memfolio.recall.hit import MARKS, Hit, Reason, asks, is_short_question, names_something, stem
+from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
-from memfolio.text import sentences, terms
-from memfolio.types import Kind, Origin, frozen
-
-Flags = NDArray[np.bool_]
+from memfolio.text import FUNCTION_WORDS, sentences, terms
+from memfolio.types import Kind, Origin
 
 # What a memory's own words say about its use: that they tell a time, a name, a number or a wish that stands.
 #
 # English, but for names and figures. What was read is kept, since the same memories come up again and again. Pure.
 
 KEPT = 8192
+_session, _role = (itemgetter(TurnColumns._fields.index(name)) for name in ("session", "role"))
 OWN, MOST_OWN = 0.07, 3
 """How much more a turn is worth for each `I` or `my` in it, and how many of them count."""
 SELF = 0.8
 """How much it counts that something is told of whoever asks, where they ask about themselves."""
 REACTION = 0.17
 """How much less if it begins as a reaction to what others said."""
+_whole = itemgetter(0)
 _reason = partial(tuple.__new__, Reason)
 """A third of the time of Reason()."""
 
@@ -91,32 +89,126 @@ def is_machine(role: str | None) -> bool:
     return role is not None and role.casefold() in words("machines")
 
 
+# Memories that only ask what is asked: they fit a question best of all, and answer nothing. Pure.
+
+FEW = 4
+"""Content words of a question that says nothing about who asks it."""
+QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
+_PLAIN_WORD = re.compile(r"(?<!\S)[a-z]{3,}(?!\S)")
+"""A word that is a term as it is, unless it is a function word."""
+
+
+class _Asking(NamedTuple):
+    """What a text asks for, by the stems of its words but those of asking itself, and whether it is one question."""
+
+    stems: frozenset[str]
+    is_question: bool
+
+
+def longest(question: str) -> int:
+    """Characters beyond which a memory asks for more than this question."""
+    return 80 + 3 * len(question)
+
+
+def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
+    """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
+    asked, most = _stems(question), longest(question)
+    # Skips nearly all candidates without a Python-level loop.
+    short = list(compress(texts, map(most.__ge__, map(len, texts.values()))))
+    alike = compress(short, map(asked.issuperset, map(_opening, map(texts.__getitem__, short))))
+    return frozenset(row for row in alike if _is_echo(texts[row], asked))
+
+
+@lru_cache(2 * KEPT)
+def _opening(text: str) -> frozenset[str]:
+    """Stems of the first words that tell something, by which most texts are seen to say more than the question.
+
+    None of a text that asks: it may say more than that.
+    """
+    return frozenset() if asks(text) else frozenset(islice(_telling(text), 2))
+
+
+def _is_echo(text: str, asked: Set[str]) -> bool:
+    # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
+    if _opening(text) and _says_more(text, asked):
+        return False
+    asking = _asking(text)
+    if asking is None:
+        return False
+    # A single question asks even where it adds a few words; what has other sentences may tell something in them.
+    words, common = len(asking.stems), len(asking.stems & asked)
+    if not asking.is_question:
+        return words == common
+    if not common:
+        return words <= FEW
+    # Among few words, one that the question lacks is no more than another wording.
+    part = 1 if words <= FEW else 2
+    return part * (words - common) <= common + 1
+
+
+def _says_more(text: str, asked: Set[str]) -> bool:
+    return any(each not in asked for each in _telling(text))
+
+
+def _telling(text: str) -> Iterator[str]:
+    return filter(None, map(_telling_root, map(_whole, _PLAIN_WORD.finditer(text))))
+
+
+@lru_cache(KEPT)
+def _telling_root(word: str) -> str | None:
+    """Return the stem of a word; None for question words and function words."""
+    root = _root(word)
+    return None if word in FUNCTION_WORDS or root in _asking_stems() else root
+
+
+@lru_cache(KEPT)
+def _asking(text: str) -> _Asking | None:
+    """Return what a text asks for; None if it asks nothing."""
+    is_question = asks(text)
+    is_asked = is_question or names_something(text) or by_words(text) in QUESTIONS
+    if not is_asked and not pattern("requests").search(text.lower()):
+        return None
+    parts = sentences(text) if is_question else ()
+    is_one = len(parts) < 2 or sum(not _stems(part) <= _asking_stems() for part in parts) < 2
+    return _Asking(_stems(text) - _asking_stems(), is_question and is_one)
+
+
+@cache
+def _asking_stems() -> frozenset[str]:
+    return frozenset(map(_root, words("asking_words")))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(_root, terms(text)))
+
+
+def _root(word: str) -> str:
+    """Return a common stem of `like` and `likes`."""
+    return stem(word).removesuffix("e")
+
+
 # How much of what is asked a memory covers, by its own words and by those of the turns around it. Pure.
 
 REACH = 2
 """How many turns before and after a memory count as said with it."""
 FEW_MEMORIES = 200
-_SIDES = [DISTANCES.tolist().index(distance) for distance in (1, 2, -1, -2)]
-"""The columns of what stands up to `REACH` turns after and before, the nearest first."""
-_THERE, _BACK = np.array([0, 1, 2, 3]), np.array([2, 3, 0, 1])
-"""The same columns as seen from what stands there."""
+_SIDES = tuple(range(step, step * (REACH + 1), step) for step in (-1, 1))
+"""The distances before and after, the nearest first."""
 
 
-Said = Callable[[int], str]
-"""What stands in a place."""
+class Coverage(NamedTuple):
+    """The share of the question's words, weighted by rarity, in a memory and in its neighbours."""
 
-
-@frozen
-class Coverage:
-    """The share of the question's words, weighted by rarity, in each of some memories and in its neighbours."""
-
-    own: Doubles
-    around: Doubles
+    own: float = 0.0
+    around: float = 0.0
     """What neighbouring turns of people add."""
-    asked: Doubles
+    asked: float = 0.0
     """What the question just before it contains."""
-    words: Doubles
+    words: int = 0
     """How many of the words it has."""
+
+
+_coverage = partial(tuple.__new__, Coverage)
 
 
 class Rarity(NamedTuple):
@@ -135,38 +227,40 @@ class Rarity(NamedTuple):
         return cls(weights, absent / (fsum(weights.values()) or 1.0), size)
 
 
-def cover(places: Sequence[int], texts: Said, candidates: Candidates, rarity: Rarity) -> Coverage:
-    """How much of the words of a question the candidates in these places cover; `texts` knows those of all."""
+def cover(rows: Iterable[int], texts: Mapping[int, str], candidates: Candidates, rarity: Rarity) -> dict[int, Coverage]:
+    """How much of the words of a question these rows cover."""
     weights = {_key(word): weight for word, weight in rarity.weights.items()}
-    values = list(weights.values())
-    total = fsum(values) or 1.0
-    beside = _beside(candidates, np.array(places, np.int64))
-    having = _having(weights, texts, {*places, *beside[beside >= 0].tolist()})
+    total = fsum(weights.values()) or 1.0
+    rows = set(rows)
+    beside = _beside(candidates, rows)
+    having = _having(weights, texts, rows.union(*(others.values() for others in beside.values())))
 
     @cache
     def share(keys: int) -> float:
-        return fsum([weight for nth, weight in enumerate(values) if keys >> nth & 1]) / total
+        return fsum([weight for nth, weight in enumerate(weights.values()) if keys >> nth & 1]) / total
 
-    has, before = having.get, _SIDES.index(DISTANCES.tolist().index(-1))
-    found = np.zeros((4, len(places)))
-    for nth, (place, others) in enumerate(zip(places, beside.tolist(), strict=True)):
-        keys = together = has(place, 0)
-        for other in others:
-            if other >= 0:
-                together |= has(other, 0)
-        asked = has(others[before], 0) if others[before] >= 0 else 0
-        if not together:
+    found: dict[int, Coverage] = {}
+    for row in rows:
+        keys, others = having.get(row, 0), beside.get(row)
+        own = share(keys)
+        if others is None or having.keys().isdisjoint(others.values()):
+            found[row] = _coverage((own, 0.0, 0.0, keys.bit_count()))
             continue
-        is_asked = asked and texts(others[before]).rstrip().endswith(MARKS)
-        found[:, nth] = share(keys), share(together) - share(keys), share(asked) if is_asked else 0.0, keys.bit_count()
-    return Coverage(own=found[0], around=found[1], asked=found[2], words=found[3])
+        together, before = keys, others.get(-1)
+        for other in others.values():
+            together |= having.get(other, 0)
+        asked = 0.0
+        if before is not None and before in having and texts[before].rstrip().endswith(MARKS):
+            asked = share(having[before])
+        found[row] = _coverage((own, share(together) - own, asked, keys.bit_count()))
+    return found
 
 
-def _having(keys: Iterable[str], texts: Said, places: Iterable[int]) -> dict[int, int]:
-    """The keys that each of the texts in these places has, as bits in their order; texts without any are left out."""
-    known = list(places)
+def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) -> dict[int, int]:
+    """The keys that each of these rows has, as bits in their order; rows without any are left out."""
+    known = [row for row in rows if row in texts]
     # All texts are searched as one: most of them have none of the keys.
-    lines = list(map(texts, known))
+    lines = [texts[row] for row in known]
     whole = "\n".join(lines)
     if whole.isascii():
         whole = whole.lower()
@@ -211,25 +305,33 @@ def _begins_word(text: str, at: int, key: str) -> bool:
     return word is not None and stem(word[0]) in (key, f"{key}e", key.removesuffix("e"))
 
 
-def _beside(candidates: Candidates, places: Places) -> Places:
-    """Return for each of these places those of people's turns up to `REACH` after and before it; -1 for none.
+def _beside(candidates: Candidates, rows: Set[int]) -> dict[int, dict[int, int]]:
+    """Return for each of these rows the turns of people up to `REACH` before and after it, with distances.
 
     A machine's answer ends a stretch of turns.
     """
-    near, turns, count = candidates.near, candidates.turns, len(places)
-    lines = np.full(len(turns) + 1, count, np.int64)  # the last is for what is no candidate
-    lines[places] = np.arange(count)
-    beside, own = near.beside[:, _SIDES], near.places[:, None]
-    is_there = (beside >= 0) & (own >= 0)
-    # Each is beside the other; of what contradicts, which only replaced versions do, the last counts.
-    where = np.where(is_there, [lines[own] * len(_SIDES) + _THERE, lines[beside] * len(_SIDES) + _BACK], -1)
-    found = np.full((count + 1) * len(_SIDES), -1, np.int64)
-    found[where.transpose(1, 2, 0).ravel()] = np.array([beside, own + beside * 0]).transpose(1, 2, 0).ravel()
-    found = found.reshape(-1, len(_SIDES))[:count]
-    ends = np.append(machines(turns), True)
-    is_end = ends[found]
-    is_end[:, 1::2] |= is_end[:, ::2]
-    found[is_end | ends[places][:, None]] = -1
+    turns = candidates.turns
+    near: dict[int, dict[int, int]] = {}
+    for row, pairs in candidates.near.items():
+        if row not in turns:
+            continue
+        own = near.setdefault(row, {}) if row in rows else {}
+        for other, distance in pairs:
+            if -REACH <= distance <= REACH and other in turns:
+                own[distance] = other
+                if other in rows:
+                    near.setdefault(other, {})[-distance] = row
+    machines = set(filter(is_machine, set(map(_role, turns.values()))))
+    found: dict[int, dict[int, int]] = {}
+    for row, others in near.items():
+        if turns[row].role in machines:
+            continue
+        for side in _SIDES:
+            for distance in side:
+                beside = others.get(distance)
+                if beside is None or turns[beside].role in machines:
+                    break
+                found.setdefault(row, {})[distance] = beside
     return found
 
 
@@ -243,274 +345,243 @@ WORDED = "worded"
 """The share that words give in place of an unknown similarity; not a strategy of its own."""
 
 
-class ByPlace(Protocol):
-    """Memories in their places."""
-
-    def __getitem__(self, place: int, /) -> TurnColumns: ...
-
-    def __iter__(self) -> Iterator[TurnColumns]: ...
-
-
 @dataclass(slots=True)
 class Weighing:
-    """The share of each strategy in the score of each memory, and the sum; all in the places of the memories."""
+    """The share of each strategy in each candidate's score, and the sum."""
 
-    turns: ByPlace
-    scores: Doubles
-    echoing: Flags
-    """What only asks: the scores of the others are not relative to theirs."""
+    turns: Turns
     whole: float = 1.0
     """The score that counts as full."""
-    shares: dict[str, Doubles] = field(default_factory=dict)
-    evidence: Doubles | float = 1.0
-    """How far a hint counts."""
-    among: Weighing | None = None
-    """All candidates, where these are the best of them."""
-    places: Places | None = None
-    """Their places among those."""
-    highest: float = -inf
-    """The best score of those that are not among the best."""
+    echoing: Set[int] = frozenset()
+    """Rows that only ask: the scores of the others are not relative to theirs."""
+    shares: dict[str, Scores] = field(default_factory=dict)
+    scores: dict[int, float] = field(init=False)
+    _sorted: dict[str, list[float]] = field(default_factory=dict)
+    evidence: Scores = field(default_factory=dict)
+    """The scores before hints count, beside which these only lean."""
 
-    def add(self, strategy: str, shares: Doubles) -> None:
-        """Add a strategy's shares."""
-        if shares.any():
-            self.scores += shares
+    def __post_init__(self) -> None:
+        self.scores = dict.fromkeys(self.turns, 0.0)
+
+    def add(self, strategy: str, shares: Scores) -> None:
+        """Add a strategy's share to each row."""
+        scores = self.scores
+        if not self.shares:
+            scores.update(shares)  # every score is 0 yet
+        else:
+            for row, share in shares.items():
+                scores[row] += share
+        if shares:
             self.shares[strategy] = shares
 
-    def add_to(self, strategy: str, places: Collection[int], share: float) -> None:
-        """Add the same share to these."""
-        if places and share:
-            shares = np.zeros(len(self.scores))
-            shares[[*places]] = share
-            self.add(strategy, shares)
-
-    def note_evidence(self) -> None:
-        """Let hints count fully from now on for what was found by its words, for others in proportion to their scores.
+    def lean(self, strategy: str, shares: Scores) -> None:
+        """Add a hint's points: all of them to rows found by their words, to others in proportion to their evidence.
 
         A hint tells two memories apart that both fit; it does not make one fit that does not.
         """
-        measure = self.scores if self.echoing.all() else self.scores[~self.echoing]
-        most, worded = measure.max(initial=0.0), self.shares.get("text", np.zeros(len(self.scores))) > 0
-        if most > 0:
-            self.evidence = np.where(worded, 1.0, np.minimum(np.maximum(self.scores / most, 0.0), 1.0))
+        own, worded = self.evidence, self.shares.get("text", {})
+        most = _best(own, self.echoing)
+        parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
+        self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
-    def lean(self, strategy: str, shares: Doubles) -> None:
-        """Add a hint's shares as far as the evidence goes."""
-        self.add(strategy, shares * self.evidence)
-
-    def scale(self, strategy: str, factors: Doubles) -> None:
+    def scale(self, strategy: str, factors: Scores) -> None:
         """Multiply positive scores; negative ones stay."""
-        self.add(strategy, np.maximum(self.scores, 0.0) * (factors - 1))
-
-    def hold_back(self, strategy: str, places: Sequence[int], factor: float, behind: Sequence[int]) -> None:
-        """Multiply the scores of some, and rank them behind the others."""
-        if not places:
-            return
-        most = min(self.scores[[*behind]].tolist(), default=inf) - LEAST
-        shares, held = np.zeros(len(self.scores)), self.scores[[*places]]
-        shares[[*places]] = np.minimum(np.where(held > 0, held * factor, held), most) - held
-        self.add(strategy, shares)
-
-    def best(self, count: int, among: Sequence[int] | Places | None = None) -> list[int]:
-        """The places of those with most to speak for them, equal ones by id."""
-        scores, turns = self.scores, self.turns
-        places = np.arange(len(scores)) if among is None else np.asarray(among, np.int64)
-        found = scores[places]
-        if len(places) > count > 0:  # most need not be put in order
-            chosen = found >= np.partition(found, -count)[-count]
-            places, found = places[chosen], found[chosen]
-        listed = zip(found.tolist(), places.tolist(), strict=True)
-        return [place for _, _, place in sorted([(-score, turns[place].id, place) for score, place in listed])[:count]]
-
-    def shortlist(self, chosen: Places, turns: ByPlace) -> Weighing:
-        """These alone, to be looked at more closely."""
-        others = np.ones(len(self.scores), np.bool_)
-        others[chosen] = False
-        return Weighing(
-            turns=turns,
-            scores=self.scores[chosen],
-            echoing=self.echoing[chosen],
-            whole=self.whole,
-            evidence=self.evidence if isinstance(self.evidence, float) else self.evidence[chosen],
-            among=self,
-            places=chosen,
-            highest=float(self.scores[others].max(initial=-inf)),
+        scores = self.scores
+        self.add(
+            strategy,
+            {
+                row: share
+                for row, factor in factors.items()
+                if factor != 1 and (score := scores[row]) > 0 and (share := score * (factor - 1))
+            },
         )
 
-    def before(self, strategy: str) -> Doubles:
-        """The shares of a strategy for all candidates."""
-        whole = self.among or self
-        return whole.shares.get(strategy, np.zeros(len(whole.scores)))
+    def hold_back(self, strategy: str, rows: Iterable[int], factor: float, behind: Iterable[int]) -> None:
+        """Multiply the scores of some rows, and rank them behind the others."""
+        scores = self.scores
+        most = min((scores[row] for row in behind), default=inf) - LEAST
+        lowered = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
+        self.add(strategy, {row: score - scores[row] for row, score in lowered.items() if score != scores[row]})
 
-    def why(self, places: Sequence[int]) -> list[tuple[Reason, ...]]:
-        """The strategies that found each of these, its rank in each, and their shares."""
-        found = self._ranked([*places])
-        if self.among is not None and self.places is not None:
-            before = self.among._ranked(self.places[[*places]].tolist())
-            found = [[*one, *other] for one, other in zip(before, found, strict=True)]
-        return list(map(tuple, found))
+    def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
+        """The rows with most to speak for them, equal ones by id."""
+        scores, turns = self.scores, self.turns
+        rows = list(turns if among is None else among)
+        if not rows:
+            return []
+        if len(rows) > count:  # most need not be put in order
+            least = sorted([scores[row] for row in rows], reverse=True)[count - 1]
+            rows = [row for row in rows if scores[row] >= least]
+        return [row for _, _, row in sorted([(-scores[row], turns[row].id, row) for row in rows])[:count]]
 
-    def _ranked(self, places: Sequence[int]) -> list[list[Reason]]:
-        names = [name for name in self.shares if name != WORDED]
-        if not names or not places:
-            return [[] for _ in places]
-        shares = np.array([self.shares[name] for name in names])
-        own = shares[:, places]
-        # What a strategy says nothing about has no rank in it, so that it is not above what it speaks against.
-        above = np.add.reduce((shares[:, None, :] > own[:, :, None]).view(np.int8), axis=2, dtype=np.int64)
-        if (own < 0).any():
-            above -= (own < 0) * (shares == 0).sum(axis=1)[:, None]
-        listed = zip(own.T.tolist(), above.T.tolist(), strict=True)
-        return [
+    def why(self, row: int) -> tuple[Reason, ...]:
+        """Return the strategies that found a row, its rank in each, and their shares."""
+        return tuple(
             [
-                _reason((name, rank + 1, round(share, 4)))
-                for name, share, rank in zip(names, each, ranks, strict=True)
-                if share
+                _reason((name, self._rank(name, share), round(share, 4)))
+                for name, shares in self.shares.items()
+                if name != WORDED and (share := shares.get(row))
             ]
-            for each, ranks in listed
-        ]
+        )
+
+    def _rank(self, strategy: str, share: float) -> int:
+        if strategy not in self._sorted:
+            self._sorted[strategy] = sorted(self.shares[strategy].values())
+        ordered = self._sorted[strategy]
+        return 1 + len(ordered) - bisect_right(ordered, share)
 
 
-def weigh(
-    candidates: Candidates, question: Question, ranking: Ranking, echoing: Collection[int] = frozenset()
-) -> Weighing:
+def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing: Set[int] = frozenset()) -> Weighing:
     """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do.
 
     The best of those that do not echo the question is the measure of them all.
     """
     turns = candidates.turns
-    is_echo = np.zeros(len(turns), np.bool_)
-    is_echo[[*echoing]] = True
-    whole = (ranking.text + ranking.vector + 2 * ranking.session) or 1.0
-    weighing = Weighing(turns=turns, scores=np.zeros(len(turns)), echoing=is_echo, whole=whole)
-    text = turns.spread(candidates.text)
-    flow = _relative(_flow(candidates, text, ranking.spread), is_echo)
-    text = _relative(text, is_echo)
-    vector = text * 0 if candidates.vector is None else _relative(candidates.vector, is_echo, least=SURE)
-    weighing.add("text", ranking.text * flow)
-    weighing.add(WORDED if candidates.is_worded else "vector", ranking.vector * vector)
-    if ranking.session:
-        weighing.add("session", ranking.session * _by_session((text, vector), turns.columns.sessions))
+    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, echoing=echoing)
+    text, vector = _relative(candidates.text, turns, echoing), _relative(candidates.vector, turns, echoing, least=SURE)
+    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, echoing)))
+    weighing.add(WORDED if candidates.is_worded else "vector", _times(ranking.vector, vector))
+    weighing.add("session", _by_session(ranking.session, (text, vector), turns))
     for name in ("entity", "causal", "temporal", "link"):
-        if found := getattr(candidates, name):
-            weighing.add(name, getattr(ranking, name) * turns.spread(Scored.of(found)))
-    if candidates.digests and ranking.digest:
-        weighing.add("digest", ranking.digest * _by_digest(candidates, np.maximum(text, vector)))
-    weighing.note_evidence()
-    _weigh_cues(weighing, turns, question, ranking)
+        found: Scores = getattr(candidates, name)
+        if found:
+            weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
+    if candidates.digests:
+        weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
+    weighing.evidence = dict(weighing.scores)
+    _weigh_cues(weighing, question, ranking)
     return weighing
 
 
-def _weigh_cues(weighing: Weighing, turns: Turns, question: Question, ranking: Ranking) -> None:
+def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> None:
     """Score what the question says about person, time and kind of memory."""
-    columns, names = turns.columns, turns.names.others
+    turns = weighing.turns
     if question.speakers:
-        spoken, is_asked = np.zeros(len(turns)), np.array([name in question.speakers for name in names])
-        for place in np.flatnonzero(is_asked[columns.roles]).tolist():
-            spoken[place] = ranking.speaker * of_oneself(turns[place].text)
+        asked, weight = question.speakers, ranking.speaker
+        spoken = {row: weight * of_oneself(turn.text) for row, turn in turns.items() if turn.role in asked}
         weighing.add("speaker", spoken)
     if question.times:
         # Once for all turns of a moment, as what was written at once has one.
-        dated = [turn.happened_at if turn.is_dated else None for turn in turns]
-        nearness = {at: 0.0 if at is None else question.nearness(from_us(at)) for at in {*dated}}
-        within = [nearness[at] for at in dated]
-        weighing.add("date", ranking.date * np.array(within))
+        moments = {row: turn.happened_at for row, turn in turns.items() if turn.is_dated}
+        nearness = {at: question.nearness(from_us(at)) for at in {*moments.values()}}
+        within = {row: nearness[at] for row, at in moments.items()}
+        weighing.add("date", _times(ranking.date, within))
     role = ranking.told if question.asks_what_was_told or question.asks_summary else -ranking.owner
-    weighing.add("role", np.where(machines(turns), role, 0.0))
+    if role:
+        machines = set(filter(is_machine, set(map(_role, turns.values()))))
+        weighing.add("role", {row: role for row, turn in turns.items() if turn.role in machines})
     if question.intent is Intent.HOW and ranking.procedure:
-        is_way = columns.kinds == names.get(Kind.PROCEDURAL, -1)
-        weighing.lean("procedure", np.where(is_way, ranking.procedure, 0.0))
+        ways = [row for row, turn in turns.items() if turn.kind == Kind.PROCEDURAL]
+        weighing.lean("procedure", dict.fromkeys(ways, ranking.procedure))
     recency = ranking.latest if question.intent is Intent.LATEST else ranking.recency
-    if recency and len(turns):
-        weighing.lean("recent", recency * _recent(turns, weighing.echoing, ranking.recency_days))
+    if recency and turns:
+        weighing.lean("recent", _times(recency, _recent(turns, weighing.echoing, ranking.recency_days)))
 
 
-def machines(turns: Turns) -> Flags:
-    """Which of these a machine said."""
-    flags: Flags = np.array([is_machine(name) for name in turns.names.others])[turns.columns.roles]
-    return flags
+def _times(weight: float, scores: Scores) -> dict[int, float]:
+    return {row: weight * score for row, score in scores.items() if score > 0} if weight else {}
 
 
-def _flow(candidates: Candidates, text: Doubles, spread: float) -> Doubles:
-    """Each word score, with a share of those of its neighbours."""
-    near = candidates.near
-    if not len(near.places):
-        return text
-    is_there = near.beside >= 0
-    places = near.beside[is_there]
-    shares = (near.scores[:, None] * (spread * 0.5 ** (np.abs(DISTANCES) - 1)))[is_there]
-    flow = text + np.bincount(places, shares, minlength=len(text))
-    # Exact, so that the order in which neighbours come does not show; of two it does not anyway.
-    counts = np.bincount(places, minlength=len(text))
-    ordered, ends = shares[np.argsort(places, kind="stable")].tolist(), np.cumsum(counts).tolist()
-    for place in np.flatnonzero(counts + (text > 0) > 2).tolist():
-        flow[place] = fsum((text[place], *ordered[ends[place] - int(counts[place]) : ends[place]]))
+def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
+    """Return each row's word score, with a share of its neighbours' scores."""
+    text = candidates.text
+    flow, several = dict(text), dict[int, list[float]]()
+    parts = {distance: spread * 0.5 ** (abs(distance) - 1) for distance in range(-8, 9) if distance}
+    for row, near in candidates.near.items():
+        score = text[row]
+        for other, distance in near:
+            share = parts[distance] * score
+            if other not in flow:
+                flow[other] = share
+            elif other in several:
+                several[other].append(share)
+            else:
+                several[other] = [flow[other], share]
+    # Exact, so that the order in which neighbours come does not show.
+    flow.update({row: fsum(scores) for row, scores in several.items()})
     return flow
 
 
-def _relative(scores: Doubles, echoing: Flags, least: float = 0.0) -> Doubles:
+def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.0) -> dict[int, float]:
     """Return scores relative to the best one."""
-    best = max(_best(scores, echoing), least)
-    return np.minimum(scores / best, 1.0) if best > 0 else scores * 0  # only what echoes can be above the best
+    own = scores if scores.keys() <= turns.keys() else {row: score for row, score in scores.items() if row in turns}
+    best = max(_best(own, echoing), least)
+    if best <= 0:
+        return {}
+    found = {row: score / best for row, score in own.items()}
+    return found | {row: min(1.0, found[row]) for row in echoing if row in found}  # only these can be above the best
 
 
-def _best(scores: Doubles, echoing: Flags) -> float:
-    """Return the best score of what does not echo the question, or else of all."""
-    others = scores[~echoing].max(initial=0.0) if echoing.any() else 0.0
-    return float(others or scores.max(initial=0.0))
+def _best(scores: Scores, echoing: Set[int]) -> float:
+    """Return the best score of rows that do not echo the question, or else of all."""
+    others = [score for row, score in scores.items() if row not in echoing] if echoing else None
+    return max(others or scores.values(), default=0.0)
 
 
-def _by_session(lists: Sequence[Doubles], sessions: Numbers) -> Doubles:
-    """For each the best of its session in each list, added up; what has no session stands for itself."""
-    total, is_in_one = np.zeros(len(sessions)), sessions > 0
+def _by_session(weight: float, lists: Sequence[Scores], turns: Turns) -> dict[int, float]:
+    """Weigh for each row the best of its session in each list, added up; what has no session stands for itself."""
+    if not weight:
+        return {}
+    sessions = dict(zip(turns, map(_session, turns.values()), strict=True))
+    total = dict.fromkeys(sessions.values(), 0.0)
     for scores in lists:
-        best = np.zeros(int(sessions.max(initial=0)) + 1)
-        np.maximum.at(best, sessions, scores)
-        total += np.where(is_in_one, best[sessions], scores)
-    return total
-
-
-def _by_digest(candidates: Candidates, scores: Doubles) -> Doubles:
-    """How well the digest matches in whose time each memory lies."""
-    turns, spans = candidates.turns, {row: page_period(path) for row, path in candidates.digests.items()}
-    fit = dict(zip(turns.rows.tolist(), scores.tolist(), strict=True))
-    found, happened_at = np.zeros(len(scores)), turns.columns.happened_at
-    for row, span in spans.items():
-        if span:
-            is_within = (happened_at >= day_us(span[0])) & (happened_at < day_us(span[1]) + DAY)
-            found = np.where(is_within, np.maximum(found, fit.get(row, 0.0)), found)
-    found[np.isin(turns.rows, list(spans))] = 0.0
+        best = dict.fromkeys(total, 0.0)
+        for row, score in scores.items():
+            session = sessions[row]
+            if score > best[session]:
+                best[session] = score
+        for session, score in best.items():
+            total[session] += score
+    shares = {session: weight * score for session, score in total.items() if session is not None}
+    found = {row: share for row, session in sessions.items() if (share := shares.get(session))}
+    if None in total:
+        alone = [row for row, session in sessions.items() if session is None]
+        found |= _times(weight, {row: sum(scores.get(row, 0.0) for scores in lists) for row in alone})
     return found
 
 
-def _recent(turns: Turns, echoing: Flags, half_life: float) -> Doubles:
+def _by_digest(candidates: Candidates, *lists: Scores) -> dict[int, float]:
+    """Return for memories in the time of a digest how well that digest matches."""
+    spans = {row: page_period(path) for row, path in candidates.digests.items()}
+    fits = {row: max(scores.get(row, 0.0) for scores in lists) for row in spans}
+    bounds = [(day_us(span[0]), day_us(span[1]), fits[row]) for row, span in spans.items() if span]
+    return {
+        row: max((fit for start, end, fit in bounds if start <= turn.happened_at < end + DAY), default=0.0)
+        for row, turn in candidates.turns.items()
+        if row not in spans
+    }
+
+
+def _recent(turns: Turns, echoing: Set[int], half_life: float) -> dict[int, float]:
     """From 1 for the newest of the candidates down to 0."""
-    happened_at = turns.columns.happened_at
-    told = happened_at if echoing.all() else happened_at[~echoing]
-    age: Doubles = np.maximum(0.0, (told.max() - happened_at) / DAY / half_life)
-    return 0.5**age
+    newest = _best({row: turn.happened_at for row, turn in turns.items()}, echoing)
+    return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
 
 
 # Hints: what the memories' own words say about their use for a question. Pure.
 
 
-def add_coverage(weighing: Weighing, coverage: Coverage, texts: Sequence[str], people: Flags, ranking: Ranking) -> None:
+def add_coverage(
+    weighing: Weighing, coverage: Mapping[int, Coverage], texts: Mapping[int, str], ranking: Ranking
+) -> None:
     """Let it count how much of what is asked a memory covers, and that it is not itself a mere question."""
-    weighing.add("cover", ranking.cover * np.where(people, coverage.own, 0.0))
-    weighing.add("words", ranking.words * coverage.words)
-    weighing.add("around", ranking.around * coverage.around)
-    weighing.add("reply", ranking.reply * coverage.asked)
-    asking = [nth for nth, turn in enumerate(weighing.turns) if _only_asks(texts[nth], is_turn=bool(turn.role))]
-    weighing.add_to("asking", asking, -ranking.asking)
+    turns = weighing.turns
+    people = {row: each for row, each in coverage.items() if not is_machine(turns[row].role)}
+    weighing.add("cover", _times(ranking.cover, {row: each.own for row, each in people.items()}))
+    weighing.add("words", _times(ranking.words, {row: float(each.words) for row, each in coverage.items()}))
+    weighing.add("around", _times(ranking.around, {row: each.around for row, each in coverage.items()}))
+    weighing.add("reply", _times(ranking.reply, {row: each.asked for row, each in coverage.items()}))
+    said = {row: texts.get(row, "") for row in coverage}
+    asking = [
+        row for row, text in said.items() if is_short_question(text) or (turns[row].role and names_something(text))
+    ]
+    weighing.add("asking", dict.fromkeys(asking, -ranking.asking))
 
 
-@lru_cache(KEPT)
-def _only_asks(text: str, *, is_turn: bool) -> bool:
-    return is_short_question(text) or (is_turn and names_something(text))
-
-
-def fits(weighing: Weighing, vector: Doubles, coverage: Coverage, order: Sequence[int], rarity: Rarity) -> Doubles:
-    """How well each memory of this order, best first, answers the question: about the share of such hits that do.
+def fits(
+    order: Sequence[int], weighing: Weighing, vector: Scores, coverage: Mapping[int, Coverage], rarity: Rarity
+) -> dict[int, float]:
+    """How well each row, best first, answers the question: about the share of such hits that do.
 
     It means the same in every answer and in homes of every size and age: what a memory is worth and how far it has
     faded change its place, not what it says. What only asks answers nothing.
@@ -520,45 +591,44 @@ def fits(weighing: Weighing, vector: Doubles, coverage: Coverage, order: Sequenc
     same = weights["base"] + weights["asked"] * math.log(1 + len(rarity.weights))
     same += size * (weights["size"] + weights["absent"] * rarity.absent)
 
-    scores = weighing.scores / weighing.whole
-    for worth in WORTH:
-        if worth in weighing.shares:
-            scores = scores - weighing.shares[worth] / weighing.whole
-    places = np.array(order, np.int64)
-    scores = scores[places]
-    own = weights["score"] * scores + weights["behind"] * (scores.max(initial=0.0) - scores)
-    own += weights["vector"] * vector[places] + weights["words"] * coverage.words[places]
-    own += weights["rank"] * np.log(np.arange(1, len(places) + 1))
-    found = 1 / (1 + np.exp(-np.minimum(np.maximum(same + own, -50.0), 50.0)))
-    return np.where(weighing.echoing[places], 0.0, found)
+    scores = {row: weighing.scores[row] / weighing.whole for row in order}
+    for worth in filter(None, map(weighing.shares.get, WORTH)):
+        scores = {row: score - worth.get(row, 0.0) / weighing.whole for row, score in scores.items()}
+    best = max(scores.values(), default=0.0)
+    found: dict[int, float] = {}
+    for place, (row, score) in enumerate(scores.items(), start=1):
+        own = weights["score"] * score + weights["behind"] * (best - score)
+        own += weights["vector"] * vector.get(row, 0.0)
+        own += weights["words"] * coverage[row].words + weights["rank"] * math.log(place)
+        found[row] = 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
+    return found | {row: 0.0 for row in weighing.echoing if row in found}
 
 
-def add_hints(
-    weighing: Weighing, looks: Sequence[MemoryColumns], people: Flags, question: Question, ranking: Ranking
-) -> None:
+def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
-    said = [turn.text for turn in weighing.turns]
+    said = {row: weighing.turns[row].text for row in looks}
+    people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
 
-    def lean(strategy: str, weight: float, telling: Iterable[bool]) -> None:
+    def lean(strategy: str, weight: float, rows: Iterable[int]) -> None:
         if weight:
-            weighing.lean(strategy, weight * np.array([*telling], np.float64))
+            weighing.lean(strategy, dict.fromkeys(rows, weight))
 
     when = ranking.time + ranking.when * (question.intent is Intent.WHEN)
-    lean("when", when, [tells("time", text) for text in said])
+    lean("when", when, (row for row, text in said.items() if tells("time", text)))
     if question.asks_name:
-        known = {word for look in looks for word in (look.life.role or "").split("_")}
-        lean("name", ranking.name, [bool(_names(text) - known) for text in said])
+        known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
+        lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
     if question.asks_own:
-        own = people & np.array([*map(tells_of_user, said)], np.bool_)
+        own = [row for row, text in people.items() if tells_of_user(text)]
         # Where nearly everything is told of whoever asks, that tells nothing apart.
-        lean("own", SELF * (1 - int(own.sum()) / (int(people.sum()) or 1)) ** 2, own)
+        lean("own", SELF * (1 - len(own) / (len(people) or 1)) ** 2, own)
     if question.asks_number:
-        lean("number", ranking.number, [tells("number", text) for text in said])
+        lean("number", ranking.number, (row for row, text in said.items() if tells("number", text)))
     if not question.is_broad:
         # How somebody wants things matters whatever the help is about that is asked for, and else as far as it fits.
         give, worth = (weighing.add, ranking.help) if question.asks_help else (weighing.lean, 0.0)
-        is_wish = people & np.array([*map(is_standing_wish, said)], np.bool_)
-        give("standing", np.where(is_wish, ranking.standing + worth, 0.0))
+        wishes = [row for row, text in people.items() if is_standing_wish(text)]
+        give("standing", dict.fromkeys(wishes, ranking.standing + worth))
 
 
 # What a memory is worth apart from the question: how important, certain, trusted and awake it is. Pure.
@@ -570,8 +640,8 @@ PAGE = "page"
 CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
 """The ids that summaries and digests put behind a sentence."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
-WORTH = ("importance", "confidence", "fading")
-"""Factors of a memory's rank that do not affect how well it answers."""
+WORTH = ("importance", "confidence", "fading", "newer", "older")
+"""Parts of a memory's rank that do not affect how well it answers."""
 
 
 def is_bare(source: str, content: str) -> bool:
@@ -585,55 +655,43 @@ def _has_only_labels(content: str) -> bool:
 
 
 def add_merit(
-    weighing: Weighing, looks: Sequence[MemoryColumns], now: int, at: int, ranking: Ranking, decay: Decay
-) -> list[Phase]:
+    weighing: Weighing, looks: Mapping[int, MemoryColumns], now: int, at: int, ranking: Ranking, decay: Decay
+) -> dict[int, Phase]:
     """Let what memories are worth count in their scores; returns how far each has faded.
 
     `at` is the time for which they should be true.
     """
-    if not looks:
-        return []
-    _, sources, importance, confidence, origins, begins, ends, *_, lives = zip(*looks, strict=True)
-    found = phases(lives, now, decay)
-
-    def scale(strategy: str, telling: Iterable[bool], loss: float) -> None:
-        weighing.scale(strategy, np.where([*telling], 1 - loss, 1.0))
-
-    # Most often all are alike, which is seen soonest.
-    if {*importance} != {0.5}:
-        weighing.scale("importance", 1 + ranking.importance * (2 * np.array(importance) - 1))
-    if {*confidence} != {1.0}:
-        weighing.scale("confidence", 1 - ranking.confidence * (1 - np.array(confidence)))
-    if not SUMMARIES.isdisjoint(sources):
-        scale("summary", map(SUMMARIES.__contains__, sources), ranking.summaries)
-    if not TRUSTED.issuperset(origins):
-        scale("trust", (origin not in TRUSTED for origin in origins), ranking.trust)
-    if any((*begins, *ends)):
-        scale("expired", (not _is_true(*span, at) for span in zip(begins, ends, strict=True)), ranking.expired)
-    if {*found} != {Phase.ACTIVE}:
-        scale("fading", (each is not Phase.ACTIVE for each in found), ranking.fading)
-    return found
+    phases = {row: phase(relevance(look.life, now, decay), decay) for row, look in looks.items()}
+    weighing.scale("importance", {row: 1 + ranking.importance * (2 * x.importance - 1) for row, x in looks.items()})
+    weighing.scale("confidence", {row: 1 - ranking.confidence * (1 - x.confidence) for row, x in looks.items()})
+    summaries = [row for row, look in looks.items() if look.source in SUMMARIES]
+    weighing.scale("summary", dict.fromkeys(summaries, 1 - ranking.summaries))
+    strange = [row for row, look in looks.items() if look.origin not in TRUSTED]
+    weighing.scale("trust", dict.fromkeys(strange, 1 - ranking.trust))
+    untrue = [row for row, look in looks.items() if not _is_true(look, at)]
+    weighing.scale("expired", dict.fromkeys(untrue, 1 - ranking.expired))
+    faded = [row for row, each in phases.items() if each is not Phase.ACTIVE]
+    weighing.scale("fading", dict.fromkeys(faded, 1 - ranking.fading))
+    return phases
 
 
-def _is_true(begin: int | None, end: int | None, at: int) -> bool:
-    return (begin is None or begin <= at) and (end is None or end > at)
+def _is_true(look: MemoryColumns, at: int) -> bool:
+    return (look.valid_from is None or look.valid_from <= at) and (look.valid_until is None or look.valid_until > at)
 
 
-def awake(order: list[int], scores: Sequence[float], phases: Sequence[Phase], bar: float) -> list[int]:
-    """The places without dormant ones, but for those that answer well: they have `bar` of the best awake one's score.
+def awake(order: list[int], scores: Scores, phases: Mapping[int, Phase], bar: float) -> list[int]:
+    """The rows without dormant ones, but for those that answer well: they have `bar` of the best awake one's score.
 
     Who asks for something that was said long ago and never again searches for just that.
     """
-    best = max((scores[place] for place in order if phases[place] not in ASLEEP), default=-inf)
-    return [place for place in order if phases[place] not in ASLEEP or scores[place] >= bar * best]
+    best = max((scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP), default=-math.inf)
+    return [row for row in order if phases.get(row) not in ASLEEP or scores.get(row, 0.0) >= bar * best]
 
 
 # Maximal marginal relevance: each next hit is one that fits and is not like those above it. Pure.
 
 
-def diversify(
-    order: Sequence[int], scores: Mapping[int, float], contents: Mapping[int, str], weight: float
-) -> list[int]:
+def diversify(order: Sequence[int], scores: Scores, contents: Mapping[int, str], weight: float) -> list[int]:
     """The rows in an order in which likeness to those before costs `weight` of fitting; 0 leaves them as they are."""
     if not weight or len(order) < 3:
         return list(order)
@@ -653,7 +711,7 @@ def diversify(
     return chosen
 
 
-def _fits(order: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]:
+def _fits(order: Sequence[int], scores: Scores) -> dict[int, float]:
     """The scores from 0 for the least to 1 for the best, whatever their signs."""
     given = {row: scores.get(row, 0.0) for row in order}
     least, most = min(given.values()), max(given.values())

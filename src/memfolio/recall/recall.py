@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from memfolio.decay import Phase, phase, relevance
 from memfolio.embed.vectorizer import QueryVector, Vectorizer
@@ -17,7 +16,6 @@ from memfolio.index.database import Connection
 from memfolio.index.graph import named, names_of, predecessors
 from memfolio.index.index import Index
 from memfolio.index.lookup import (
-    NOBODY,
     Located,
     MemoryColumns,
     Overview,
@@ -28,10 +26,10 @@ from memfolio.index.lookup import (
     overview,
 )
 from memfolio.index.rows import from_us, of_kept, to_us
-from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Doubles, Filter, TurnColumns, Turns, frequencies, size
-from memfolio.recall.candidates import APART, Candidates, echoes, gather, join, longest, stems_asked
-from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
-from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question, names_something
+from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Filter, TurnColumns, frequencies, size
+from memfolio.recall.candidates import APART, Candidates, gather, join
+from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, is_statement, states, tells_several
+from memfolio.recall.hit import WRITTEN, Hit, Reason, asks, is_short_question, names_something
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -48,11 +46,13 @@ from memfolio.recall.rank import (
     awake,
     cover,
     diversify,
+    echoes,
     fits,
     hop_words,
     is_bare,
     is_machine,
     is_standing_wish,
+    longest,
     weigh,
     with_hops,
 )
@@ -64,6 +64,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 RowReader = Callable[[Connection, Sequence[int]], Mapping[int, T]]
 """What one index knows of some of its rows."""
+
+_text = itemgetter(TurnColumns._fields.index("text"))
 
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
@@ -78,6 +80,8 @@ AS_WELL = 0.5
 """The part of an outdated turn's score from which on what replaced it is taken to answer the same question."""
 DIGESTED = {"quarterly": timedelta(days=89), "monthly": timedelta(days=27), "weekly": timedelta(days=6)}
 """The digests of each level, with the least time that one of them is about."""
+TOLD_TWICE, MANY_MEMORIES = 4.0, 250
+"""How much likelier it is that what changed is meant by a question, as a factor of the odds, and where no more so."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 TELLING = 2_000
@@ -86,6 +90,14 @@ ENOUGH = 0.5
 """The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
 FEW_VECTORS = 0.05
 """How much they count before: they find what no word does, and do not change the order of what words find."""
+
+
+class Replacement(NamedTuple):
+    """Two rows about the same matter, of which the newer one takes the place of the older; sure or only likely."""
+
+    new: int
+    old: int
+    is_sure: bool
 
 
 class IndexSurvey(NamedTuple):
@@ -187,108 +199,133 @@ class Search:
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
         candidates, texts, echoing = self._candidates(question, vector, hits)
-        known = candidates.vector
-        if not hits and (self.is_partial or known is None or not known.any()):
+        if not hits and (self.is_partial or not candidates.vector):
             candidates = candidates.worded(self.meaning)
-        turns, weighing = candidates.turns, weigh(candidates, question, self.ranking, echoing)
-        answering = np.flatnonzero(~weighing.echoing)
+        weighing = weigh(candidates, question, self.ranking, echoing)
+        answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
         if question.asks_help:  # what hints will lift may stand far behind
-            wishes = [place for place in answering.tolist() if is_standing_wish(texts(place))]
-            best += weighing.best(LEAST_READ, wishes)
-        if candidates.outdated:
-            rows = [candidates.outdated.get(turns[place].row, NOBODY) for place in best]
-            best += filter(lambda place: place >= 0, turns.places(np.array(rows, np.int64)).tolist())
-        best += weighing.best(self.query.limit, list(echoing))
-        looks = self._read(turns.rows[[*dict.fromkeys(best)]].tolist(), memory_columns)
-        found = Found.of(candidates, weighing, looks)
+            wishes = [row for row in answering if is_standing_wish(texts.get(row, ""))]
+            best = list(dict.fromkeys([*best, *weighing.best(LEAST_READ, wishes)]))
+        best += [candidates.outdated[row] for row in best if row in candidates.outdated]
+        looks = self._read([*dict.fromkeys(best), *weighing.best(self.query.limit, echoing)], memory_columns)
         rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
-        coverage = cover(found.places, texts, candidates, rarity)
-        short = found.weighing
-        add_coverage(short, coverage, list(map(texts, found.places)), found.people, self.ranking)
-        add_hints(short, found.looks, found.people, question, self.ranking)
+        coverage = cover(looks, texts, candidates, rarity)
+        add_coverage(weighing, coverage, texts, self.ranking)
+        add_hints(weighing, looks, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
-        phases = add_merit(short, found.looks, to_us(now), to_us(true_at), self.ranking, self.decay)
+        phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
         newer: dict[str, tuple[str, ...]] = {}
         if not hits and not asks_before(self.query.text):
-            newer = _put_before_outdated(found, candidates.outdated)
-        if not hits and not newer:
-            newer = self._newer(found, coverage, rarity)
-        order = self._ordered(found, phases, candidates.sure[found.places].tolist())
-        fit = fits(short, found.vector, coverage, order, rarity).tolist()
-        kept = [(place, each) for place, each in zip(order, fit, strict=True) if each >= self.query.min_fit]
-        return self._hits(found, kept[: self.query.limit], phases, newer, question)
+            newer = _put_before_outdated(weighing, looks, candidates.outdated)
+        pair = self._newer(weighing, looks, coverage, rarity, candidates.vector) if not hits and not newer else None
+        order = self._ordered(weighing, looks, phases, candidates.sure)
+        fit = fits(order, weighing, candidates.vector, coverage, rarity)
+        if pair:
+            fit |= _fits_of_pair(pair, fit, rarity.size)
+            # Parts of one text hold together, whichever of them answers better.
+            if pair.is_sure and not _are_parts_of_one(pair.new, pair.old, candidates.turns):
+                newer = {candidates.turns[pair.new].id: (candidates.turns[pair.old].id,)}
+        order = [row for row in order if fit[row] >= self.query.min_fit]
+        return self._hits(order[: self.query.limit], weighing, phases, fit, newer, question)
 
-    def _newer(self, found: Found, coverage: Coverage, rarity: Rarity) -> dict[str, tuple[str, ...]]:
-        """Put what holds now before what it replaces, or behind it where the question is about the past.
-
-        Returns the ids of what replaces, each with those of what it replaces.
-        """
-        asked = self.query.text
+    def _newer(
+        self,
+        weighing: Weighing,
+        looks: Mapping[int, MemoryColumns],
+        coverage: Mapping[int, Coverage],
+        rarity: Rarity,
+        near: Mapping[int, float],
+    ) -> Replacement | None:
+        """Put what holds now before what it replaces, or behind it where the question is about the past."""
+        asked, scores, turns = self.query.text, weighing.scores, weighing.turns
         is_past = asks_before(asked)
-        if not (is_past or asks_now(asked)):
-            return {}
-        weighing, looks, turns = found.weighing, found.looks, found.turns
-        told = np.flatnonzero(~weighing.echoing & found.people).tolist()
-        told = [
-            place for place in told if not (turns[place].id.startswith("P-") and tells_several(looks[place].content))
-        ]
+        told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
+        told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
         # Summaries repeat what was said, and reminders what is to be done.
-        told = [
-            place for place in told if looks[place].source not in SUMMARIES and not turns[place].id.startswith("I-")
-        ]
-        order = weighing.best(len(told), told)
-        # What has no word of the question came by its company, and states nothing that could be replaced.
-        order.sort(key=lambda place: not coverage.words[place])
-        stated = [place for place in order if coverage.words[place]]
-        if len(order) < 2 or not stated or is_short_question(looks[order[0]].content):
-            return {}
+        told = [row for row in told if looks[row].source not in SUMMARIES and not turns[row].id.startswith("I-")]
+        order = [row for row in weighing.best(len(told), told) if not is_short_question(looks[row].content)]
+        # What only names something states nothing that could be replaced, and what has no word of the question may have
+        # come by its company.
+        order.sort(key=lambda row: (not coverage[row].words, not states(looks[row].content)))
+        if len(order) < 2 or not states(looks[order[0]].content):
+            return None
         matter = Matter(asked, rarity.weights, rarity.size)
-        order.insert(0, order.pop(matter.best([looks[place].content for place in stated])))
-        # What was so before need not be what answers best: the next ones are tried as well.
-        pairs = (
-            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], found, is_past)
-            for nth in range(min(len(stated), TRIED) if is_past else 1)
+        stated = [row for row in order if coverage[row].words and states(looks[row].content)]
+        is_now = asks_now(asked)
+        if not is_now and not (stated and (is_past or asks(asked))):
+            return None
+        if stated:
+            order.insert(0, order.pop(matter.best([looks[row].content for row in stated])))
+        if not (is_now or is_past):
+            # Longer texts say much else, which such a question may be about.
+            order = [row for row in order if row == order[0] or is_statement(looks[row].content)]
+            if not is_statement(looks[order[0]].content):
+                return None
+        # What was so before need not be what answers best, nor what only came by its meaning: the next ones are tried
+        # as well.
+        most = AS_WELL * max(scores[row] for row in order)
+        near_best = sum(1 for row in order[:TRIED] if scores[row] >= most and states(looks[row].content))
+        tried = min(len(stated), TRIED) if is_past else 1 if stated else near_best
+        found = (
+            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, near, is_past)
+            for nth in range(tried)
         )
-        pair = next(filter(None, pairs), None)
-        if pair is None:
-            return {}
-        new, old = pair
-        wanted = old if is_past else new
+        pair = next(filter(None, found), None)
+        if pair is None or not (is_now or is_past or pair.is_sure):
+            return None
+        wanted = pair.old if is_past else pair.new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
-        if wanted != weighing.best(1, told)[0]:
-            lead = max(float(weighing.scores.max()), weighing.highest) - float(weighing.scores[wanted]) + LEAST
-            weighing.add_to("older" if is_past else "newer", [wanted], lead)
-        # Parts of one text hold together, whichever of them answers better.
-        return {} if _are_parts_of_one(turns[new], turns[old]) else {turns[new].id: (turns[old].id,)}
+        if not is_past or wanted != weighing.best(1, told)[0]:
+            lift = max(scores.values()) - scores[wanted] + LEAST
+            weighing.add("older" if is_past else "newer", {wanted: lift})
+        return pair
 
-    def _pair(self, matter: Matter, order: Sequence[int], found: Found, is_past: bool) -> tuple[int, int] | None:
-        """The first of these with what replaces it, or that it replaces: the newer and the older one."""
-        said = self._said(order, found)
-        later = matter.newest(said)
-        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
-        return None if earlier is None else (order[later or 0], order[earlier])
+    def _pair(
+        self,
+        matter: Matter,
+        order: Sequence[int],
+        looks: Mapping[int, MemoryColumns],
+        weighing: Weighing,
+        near: Mapping[int, float],
+        is_past: bool,
+    ) -> Replacement | None:
+        """The first of these with what replaces it, or that it replaces."""
+        said = self._said(order, looks, weighing, near)
+        if later := matter.newest(said):
+            pair = Replacement(order[later.nth], order[0], later.is_sure)
+        elif earlier := matter.replaced(said, 0.0 if is_past else SURE):
+            pair = Replacement(order[0], order[earlier.nth], earlier.is_sure)
+        else:
+            return None
+        # Notes and pages say what holds as it is: when a line was written tells little of when that began.
+        is_told = all(weighing.turns[row].id.startswith("M-") for row in (pair.new, pair.old))
+        is_page = weighing.turns[pair.new].id.startswith("P-") and is_statement(looks[pair.new].content)
+        return None if is_page or not (pair.is_sure or is_told) else pair
 
-    def _said(self, order: Sequence[int], found: Found) -> list[Said]:
-        """What stands in these places, the best first."""
-        scores, looks = found.weighing.scores.tolist(), found.looks
-        shares = found.weighing.before("vector")
-        meaning, nearest = shares[found.places].tolist(), float(shares.max(initial=0.0)) or 1.0
-        near, rows = found.vector.tolist(), [turn.row for turn in found.turns]
-        most = max(scores[order[0]], LEAST)
-        nearby = self._likeness(rows[order[0]], [rows[place] for place in order[1:]])
+    def _said(
+        self,
+        order: Sequence[int],
+        looks: Mapping[int, MemoryColumns],
+        weighing: Weighing,
+        near: Mapping[int, float],
+    ) -> list[Said]:
+        """What these rows say, the best of them first; `near` is how near all are to the question in meaning."""
+        scores, meaning = weighing.scores, weighing.shares.get("vector", {})
+        best, most, nearest = order[0], max(scores[order[0]], LEAST), max(meaning.values(), default=0.0) or 1.0
+        nearby = self._likeness(best, order[1:])
         return [
             Said(
-                text=looks[place].content,
-                at=(looks[place].happened_at, looks[place].ordinal),
-                speaker=_speaker(looks[place]),
-                fit=scores[place] / most,
-                likeness=nearby.get(rows[place], 0.0),
-                meaning=meaning[place] / nearest,
-                near=near[place],
+                text=looks[row].content,
+                at=(looks[row].happened_at, looks[row].ordinal),
+                speaker=_speaker(looks[row]),
+                fit=scores[row] / most,
+                likeness=nearby.get(row, 0.0),
+                meaning=meaning.get(row, 0.0) / nearest,
+                near=near.get(row, 0.0),
             )
-            for place in order
+            for row in order
         ]
 
     def _likeness(self, row: int, others: Sequence[int]) -> dict[int, float]:
@@ -300,86 +337,82 @@ class Search:
 
     def _candidates(
         self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
-    ) -> tuple[Candidates, Callable[[int], str], list[int]]:
-        """The candidates, how they begin, and which merely repeat the question or ask something nobody answered.
+    ) -> tuple[Candidates, dict[int, str], frozenset[int]]:
+        """The candidates, how they begin, and those that merely repeat the question or ask something nobody answered.
 
         While these are most, the search is widened.
         """
         ranking, known = self.ranking, -1
         asked = " ".join((self.query.text, *question.words, *question.speakers))
-        most, stems = longest(asked) + 1, stems_asked(asked)
+        most = longest(asked) + 1
         while True:
-            parts = [self._gather(nth, question, vector, hits, ranking, stems) for nth in range(len(self.indexes))]
+            parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
-            turns, long, alike = candidates.turns, dict[int, str](), candidates.alike.tolist()
+            turns = candidates.turns
+            texts = dict(zip(turns, map(_text, turns.values()), strict=True))
             if most > BEGINNING:
-                cut = [turn.row for turn in turns if len(turn.text) == BEGINNING]
-                long, alike = self._read(cut, partial(beginnings, most=most)), range(len(turns))
-            texts = partial(_said, turns, long) if long else turns.text
-            found = echoes({place: texts(place) for place in alike}, asked) if ranking.echo else ()
-            echoing = [place for place in found if _was_asked(turns[place], texts(place))]
-            alone = candidates.unanswered(set(echoing)) if ranking.echo else []
-            echoing = list(dict.fromkeys((*echoing, *alone)))
-            if 2 * len(echoing) <= len(turns) or len(echoing) <= known:
+                cut = [row for row, text in texts.items() if len(text) == BEGINNING]
+                texts |= self._read(cut, partial(beginnings, most=most))
+            found = echoes(texts, asked) if ranking.echo else ()
+            echoing = frozenset(row for row in found if _was_asked(turns[row], texts[row]))
+            alone = candidates.unanswered(echoing) if ranking.echo else frozenset()
+            echoing |= alone
+            if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
                 return candidates.apart(alone) if alone else candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
             ranking = replace(ranking, breadth=wider, breadth_complex=wider)
 
     def _gather(
-        self,
-        nth: int,
-        question: Question,
-        vector: QueryVector | None,
-        hits: Sequence[Hit],
-        ranking: Ranking,
-        asked: Set[str],
+        self, nth: int, question: Question, vector: QueryVector | None, hits: Sequence[Hit], ranking: Ranking
     ) -> Candidates:
         index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
-        return self._ask(nth, gather, index, self.query, question, vector, ranking, asked, previous)
+        return self._ask(nth, gather, index, self.query, question, vector, ranking, previous)
 
-    def _ordered(self, found: Found, phases: Sequence[Phase], is_sure: Sequence[bool]) -> list[int]:
-        """The places that are worth showing, best first; those that are sure to belong here are never cut off.
+    def _ordered(
+        self,
+        weighing: Weighing,
+        looks: Mapping[int, MemoryColumns],
+        phases: Mapping[int, Phase],
+        sure: Container[int],
+    ) -> list[int]:
+        """The rows that are worth showing, best first; those that are sure to belong here are never cut off.
 
         What only repeats the question is not measured against, and comes last.
         """
-        weighing, looks, included = found.weighing, found.looks, self.query.filter.include
-        is_echo = weighing.echoing.tolist()
-        telling = [nth for nth, each in enumerate(looks) if not is_echo[nth] and not is_bare(each.source, each.content)]
-        order, scores = weighing.best(len(telling), telling), weighing.scores.tolist()
+        scores, included = weighing.scores, self.query.filter.include
+        telling = [row for row, look in looks.items() if not is_bare(look.source, look.content)]
+        order = [row for row in weighing.best(len(telling), telling) if row not in weighing.echoing]
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         least = self.ranking.cut * max(scores[order[0]], 0.0) if order else 0.0
-        order = [place for place in order if scores[place] >= least or is_sure[place]]
-        echoing = [place for place, sure in enumerate(is_sure) if sure and is_echo[place]]
+        order = [row for row in order if row in sure or scores[row] >= least]
+        echoing = [row for row in looks if row in weighing.echoing and row in sure]
         weighing.hold_back("echo", echoing, 1 - self.ranking.echo, order)
-        if self.ranking.diversity:
-            contents = {place: looks[place].content for place in order}
-            order = diversify(order, dict(enumerate(scores)), contents, self.ranking.diversity)
+        order = diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
         return [*order, *weighing.best(len(echoing), echoing)]
 
     def _hits(
         self,
-        found: Found,
-        order: Sequence[tuple[int, float]],
-        phases: Sequence[Phase],
+        rows: Sequence[int],
+        weighing: Weighing,
+        phases: Mapping[int, Phase],
+        fit: Mapping[int, float],
         newer: Mapping[str, tuple[str, ...]],
         question: Question,
     ) -> list[Hit]:
-        weighing, turns = found.weighing, found.turns
-        located = self._read([turns[place].row for place, _ in order], _with_predecessors)
-        reasons = weighing.why([place for place, _ in order])
+        found = self._read(rows, _with_predecessors)
         return [
             _hit(
-                *located[turns[place].row],
-                phases[place],
-                score=round(float(weighing.scores[place]) / weighing.whole, 6),
-                fit=round(fit, 4),
-                why=why,
+                *found[row],
+                phases[row],
+                score=round(weighing.scores[row] / weighing.whole, 6),
+                fit=round(fit[row], 4),
+                why=weighing.why(row),
                 words=question.words,
-                replaces=newer.get(turns[place].id, ()),
+                replaces=newer.get(weighing.turns[row].id, ()),
             )
-            for (place, fit), why in zip(order, reasons, strict=True)
-            if turns[place].row in located
+            for row in rows
+            if row in found
         ]
 
     def _read(self, rows: Sequence[int], work: RowReader[T]) -> dict[int, T]:
@@ -472,64 +505,37 @@ class Search:
         ]
 
 
-@frozen
-class Found:
-    """The best candidates, of which more is known than of the others; all in the same order."""
+def _fits_of_pair(pair: Replacement, fit: Mapping[int, float], size: int) -> dict[int, float]:
+    """What answers a question as it was and as it is answers it equally well.
 
-    places: Sequence[int]
-    """Their places among the candidates."""
-    turns: Sequence[TurnColumns]
-    weighing: Weighing
-    looks: Sequence[MemoryColumns]
-    people: NDArray[np.bool_]
-    """Which of them no machine said."""
-    vector: Doubles
-    """How near each is to the question in meaning."""
-
-    @classmethod
-    def of(cls, candidates: Candidates, weighing: Weighing, looks: Mapping[int, MemoryColumns]) -> Found:
-        places = candidates.turns.places(np.fromiter(looks, np.int64, len(looks)))
-        found = list(looks.values())
-        return cls(
-            places=places.tolist(),
-            turns=(turns := [candidates.turns[place] for place in places.tolist()]),
-            weighing=weighing.shortlist(places, turns),
-            looks=found,
-            people=np.array([not is_machine(look.life.role) for look in found], np.bool_),
-            vector=np.zeros(len(found)) if candidates.vector is None else candidates.vector[places],
-        )
+    Where little is remembered, what somebody came back to is asked for more often than what was said once.
+    """
+    best = max(fit.get(pair.new, 0.0), fit.get(pair.old, 0.0))
+    more = (TOLD_TWICE - 1) * max(0.0, 1 - math.log(max(size, 1)) / math.log(MANY_MEMORIES))
+    return {row: best * (1 + more) / (1 + best * more) for row in (pair.new, pair.old) if row in fit}
 
 
-def _put_before_outdated(found: Found, outdated: Mapping[int, int]) -> dict[str, tuple[str, ...]]:
+def _put_before_outdated(
+    weighing: Weighing, looks: Container[int], outdated: Mapping[int, int]
+) -> dict[str, tuple[str, ...]]:
     """Put what was learned in the place of something before the turns that say it as it was, where it answers as well.
 
     Returns the ids of what replaces, each with those of what it replaces.
     """
-    if not outdated:
-        return {}
-    scores, turns, heirs = found.weighing.scores, found.turns, dict[int, list[int]]()
-    places = {turn.row: place for place, turn in enumerate(turns)}
-    for row, by in outdated.items():
-        if row in places and by in places and scores[places[by]] >= AS_WELL * scores[places[row]] > 0:
-            heirs.setdefault(places[by], []).append(places[row])
-    lifts = np.zeros(len(scores))
-    for heir, old in heirs.items():
-        if (most := float(scores[old].max())) >= scores[heir]:
-            lifts[heir] = most - scores[heir] + LEAST
-    found.weighing.add("newer", lifts)
-    return {turns[heir].id: tuple(turns[place].id for place in old) for heir, old in heirs.items()}
+    scores, turns, found = weighing.scores, weighing.turns, dict[int, list[int]]()
+    for row, heir in outdated.items():
+        if row in looks and heir in looks and scores[heir] >= AS_WELL * scores[row] > 0:
+            found.setdefault(heir, []).append(row)
+    most = {heir: max(scores[row] for row in rows) for heir, rows in found.items()}
+    lifts = {heir: score - scores[heir] + LEAST for heir, score in most.items() if score >= scores[heir]}
+    weighing.add("newer", lifts)
+    return {turns[heir].id: tuple(turns[row].id for row in rows) for heir, rows in found.items()}
 
 
-def _are_parts_of_one(one: TurnColumns, other: TurnColumns) -> bool:
+def _are_parts_of_one(row: int, other: int, turns: Mapping[int, TurnColumns]) -> bool:
     """Whether both stand in one note or page, and were written at the same time."""
-    parts = [(turn.row // APART, turn.file, turn.happened_at) for turn in (one, other)]
-    return parts[0] == parts[1] and one.id.startswith(WRITTEN)
-
-
-def _said(turns: Turns, long: Mapping[int, str], place: int) -> str:
-    """How what stands in a place begins, as far as it was read for a long question."""
-    turn = turns[place]
-    return long.get(turn.row, turn.text)
+    one, two = ((nth // APART, turns[nth].file, turns[nth].happened_at) for nth in (row, other))
+    return one == two and turns[row].id.startswith(WRITTEN)
 
 
 def _was_asked(turn: TurnColumns, text: str) -> bool:

@@ -268,12 +268,10 @@ class Searcher:
         started = time.perf_counter()
         with self._worker.aside():
             ranking = ranking or self._vault.config.recall
-            hits, question, waiting, ease, indexes = self._find(query, ranking)
+            hits, question, waiting, ease = self._find(query, ranking)
         took = (time.perf_counter() - started) * 1000
-        degraded = self.degraded(None if query.agents else indexes)
-        if waiting and not self.vectorizer.trouble:
-            lack = counted(waiting, "memory is", "memories are")
-            degraded = (*degraded, f"{lack} not embedded yet; search by meaning skips them")
+        missing = f"{counted(waiting, 'memory is', 'memories are')} not embedded yet; search by meaning skips them"
+        degraded = (*self.degraded(), *([missing] if waiting and not self.vectorizer.trouble else []))
         return Hits(
             hits,
             fits=self.fits(hits, ease, ranking.fits),
@@ -287,8 +285,8 @@ class Searcher:
         """Whether anything that this agent may see has this tag, session, user or entity."""
         return any(index.read(lambda connection: is_known(connection, name, value)) for index in self.indexes())
 
-    def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question, int, float, list[Index]]:
-        """Return the hits, the question as understood, how many memories lack a vector, `ease`, and who was asked."""
+    def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question, int, float]:
+        """Return the hits, the question as understood, the number of memories without a vector, and `ease`."""
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             indexes = self._chosen(query)
             builds = [index.builds for index in indexes]
@@ -296,7 +294,7 @@ class Searcher:
             # Asking is also when another server's changes are heard of: the first memory of an agent may be among them.
             if builds == [index.builds for index in indexes] and len(self._chosen(query)) == len(indexes):
                 break
-        return *found, indexes
+        return found
 
     def _answer(self, query: Query, ranking: Ranking, indexes: list[Index]) -> tuple[list[Hit], Question, int, float]:
         asked = self._with_ids(query, originals=ranking.originals)
@@ -333,9 +331,7 @@ class Searcher:
 
         The page that tells them may lie in any index.
         """
-        # What is asked for most often stays the same filter.
-        short_term = self.short_term(query.now) if query.filter.stores else None
-        wanted = self.in_project(query.filter, short_term=short_term, originals=originals)
+        wanted = self.in_project(query.filter, short_term=self.short_term(query.now), originals=originals)
         query, names = replace(query, filter=wanted), wanted.entities
         if not names:
             return query
@@ -440,10 +436,10 @@ class Searcher:
         return []
 
     def _with_words(self, index: Index, expression: str, description: str, most: int) -> list[Located]:
-        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), most + 1)).rows.tolist()
+        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), most + 1))
         if len(rows) > most:
             raise ConflictError(f"more than {most} memories fit {description[:60]!r}", hint="describe it more closely")
-        found = index.read(lambda connection: by_rows(connection, rows))
+        found = index.read(lambda connection: by_rows(connection, list(rows)))
         ids = {each.item.id for each in found}
         return [each for each in found if ids.isdisjoint(each.item.derived_from)]  # that goes along anyway
 
@@ -545,11 +541,11 @@ class Searcher:
         is_able = embedder is not None and not embedder.is_costly and self.vectorizer.trouble is None
         return is_able and self._waiting(self.index) > SOME
 
-    def degraded(self, asked: list[Index] | None = None) -> tuple[str, ...]:
-        """What does not take part as it should, each as a sentence; of the indexes that were just asked, if any."""
+    def degraded(self) -> tuple[str, ...]:
+        """What does not take part as it should, each as a sentence."""
         found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.may_pass else []
         found += [f"scope: {self._scope.trouble}"] if self._scope.trouble else []
-        indexes = asked or self.indexes()
+        indexes = self.indexes()
         found += [f"index: {index.trouble.message}" for index in indexes if index.trouble]
         if self.vectorizer.embedder is None:
             found.append(f"vectors: {NO_EMBEDDER}")

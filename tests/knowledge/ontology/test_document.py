@@ -19,6 +19,7 @@ from memfolio.knowledge.ontology.document import (
     Document,
     Term,
     TermKind,
+    adopted,
     as_fields,
     new_term,
     node_of,
@@ -27,6 +28,7 @@ from memfolio.knowledge.ontology.document import (
     term_from,
     write_page,
 )
+from memfolio.knowledge.ontology.ontology import Ontology
 from tests.knowledge.ontology.conftest import Web
 
 NAMES = st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True)
@@ -153,14 +155,29 @@ REMOTE = [
     '[{"@context": "URL"}]',
     '{"@context": {"@vocab": "URL", "@base": "URL"}, "@id": "a", "@type": "b"}',
     '{"@context": {"o": "http://www.w3.org/2002/07/owl#"}, "@type": "o:Ontology", "o:imports": {"@id": "URL"}}',
+    "<URL> <http://www.w3.org/2002/07/owl#imports> <URL> .",
+    '<!DOCTYPE x SYSTEM "URL"><x xmlns="URL"/>',
+    '<!DOCTYPE x [<!ENTITY a SYSTEM "URL">]><x xmlns="URL">&a;</x>',
 ]
 
 
 @pytest.mark.parametrize("text", REMOTE)
-def test_no_page_has_anything_fetched(web: Web, text: str) -> None:
-    with suppress(OntologyError):  # what names nothing to be fetched may be read
-        read_page(text.replace("URL", web.url).encode(), "shop")
-    assert web.asked == []
+def test_no_document_has_anything_fetched(ontology: Ontology, web: Web, text: str) -> None:
+    kind = {"<U": "turtle", "<!": "xml"}.get(text[:2], "jsonld")
+    content = text.replace("URL", web.url).encode()
+    with suppress(OntologyError):  # a page that names nothing to be fetched may be read
+        read_page(content, "shop")
+    with pytest.raises(OntologyError) as caught:
+        ontology.import_(content, kind, "shop")
+    assert caught.value.hint
+    assert (web.asked, ontology.domains()) == ([], [])
+
+
+def test_entities_that_swell_are_refused() -> None:
+    swelling = "".join(f'<!ENTITY a{at} "{f"&a{at - 1};" * 10}">' for at in range(1, 10))
+    text = f'<!DOCTYPE x [<!ENTITY a0 "a">{swelling}]><x xmlns="x:">&a9;</x>'
+    with pytest.raises(OntologyError, match="declares entities"):
+        adopted(text.encode(), "xml", "shop")
 
 
 def test_half_a_character_is_not_written() -> None:

@@ -64,8 +64,10 @@ def test_formats_are_known_by_their_other_names(ontology: Ontology, facts: list[
 
 
 def test_unknown_format_is_refused(ontology: Ontology) -> None:
-    with pytest.raises(InputError, match="'csv' is no format to export to"):
+    with pytest.raises(InputError, match="'csv' is no format for this"):
         ontology.export((), "csv")
+    with pytest.raises(InputError, match="'xml' is no format for this"):
+        ontology.export((), "xml")
 
 
 def test_query_joins_facts_and_ontology(ontology: Ontology, facts: list[Fact]) -> None:

@@ -226,3 +226,102 @@ def test_tree_and_diagram_show_classes_with_their_properties(shop: Ontology) -> 
     assert "    shop_Party <|-- shop_Customer" in drawn
     assert "    shop_Customer --> shop_SalesOrder : placesOrder" in drawn
     assert "    shop_SalesOrder : orderTotal money" in drawn
+
+
+TURTLE = b"""@prefix ex: <http://example.org/terms#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ex:sales_channel a owl:Class ; rdfs:label "sales channel"@en ; rdfs:comment "Way to sell." .
+ex:web-shop a owl:Class ; rdfs:subClassOf ex:sales_channel, [ a owl:Restriction ] ; rdfs:comment "Shop in the web." .
+ex:opened_on a owl:DatatypeProperty ; rdfs:domain ex:web-shop ; rdfs:range xsd:date ; rdfs:comment "First day." .
+ex:Nameless a owl:Class .
+"""
+
+
+def test_foreign_ontology_is_taken_over_under_names_of_ours(ontology: Ontology) -> None:
+    added = ontology.import_(TURTLE, "turtle", "sales")
+    names = ["sales:SalesChannel", "sales:WebShop", "sales:openedOn", "sales:Nameless"]
+    assert [each.id for each in added.terms] == names
+    assert added.report.warnings == ()
+    assert added.lacking == {"label": tuple(names[1:]), "definition": ("sales:Nameless",)}
+    shop = ontology.get("WebShop")
+    assert (shop.parents, shop.definition) == (("sales:SalesChannel",), "Shop in the web.")
+    assert shop.more == {"skos:exactMatch": {"@id": "http://example.org/terms#web-shop"}}
+    assert ontology.import_(TURTLE, "turtle", "sales").terms == ()
+
+
+LABELS = b"""<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#"
+  xmlns:owl="http://www.w3.org/2002/07/owl#" xmlns:skos="http://www.w3.org/2004/02/skos/core#">
+<owl:Ontology rdf:about="http://pizza.example/"/>
+<owl:Class rdf:about="http://pizza.example/#Pizza"><rdfs:label>Pizza</rdfs:label></owl:Class>
+<owl:Class rdf:about="http://pizza.example/#P_02"><skos:prefLabel>Topping</skos:prefLabel>
+  <rdfs:subClassOf rdf:resource="http://pizza.example/#Food"/></owl:Class>
+<owl:Class rdf:about="http://pizza.example/#Food"><rdfs:subClassOf rdf:resource="http://pizza.example/#P_02"/></owl:Class>
+<owl:Class rdf:about="http://pizza.example/#4711"><rdfs:label>thin base</rdfs:label></owl:Class>
+<owl:Class rdf:about="http://pizza.example/#4712"/>
+<owl:ObjectProperty rdf:about="http://pizza.example/#hasTopping"/>
+<owl:DatatypeProperty rdf:about="http://pizza.example/#price"><rdfs:label>price</rdfs:label></owl:DatatypeProperty>
+<owl:DatatypeProperty rdf:about="http://pizza.example/#link"><rdfs:label>link</rdfs:label>
+  <rdfs:range rdf:resource="http://www.w3.org/2001/XMLSchema#gYear"/></owl:DatatypeProperty>
+<rdf:Property rdf:about="http://pizza.example/#calories"><rdfs:label>calories</rdfs:label>
+  <rdfs:range rdf:resource="http://www.w3.org/2001/XMLSchema#nonNegativeInteger"/></rdf:Property>
+<rdf:Property rdf:about="http://pizza.example/#madeBy"><rdfs:label>made by</rdfs:label>
+  <rdfs:range rdf:resource="http://pizza.example/#Pizza"/></rdf:Property>
+<owl:Class rdf:about="http://other.example/pizza"><rdfs:label>Pie</rdfs:label></owl:Class>
+</rdf:RDF>
+"""
+
+
+def test_terms_with_a_label_or_only_a_name_come_in_and_what_they_lack_is_listed(ontology: Ontology) -> None:
+    added = ontology.import_(LABELS, "owl", "pizza")
+    assert {each.id.partition(":")[2]: (each.kind.value, each.label) for each in added.terms} == {
+        "Pizza": ("class", "Pizza"),
+        "P02": ("class", "Topping"),
+        "Food": ("class", "Food"),
+        "ThinBase": ("class", "thin base"),
+        "hasTopping": ("object_property", "has topping"),
+        "price": ("datatype_property", "price"),
+        "link": ("datatype_property", "link"),
+        "calories": ("datatype_property", "calories"),
+        "madeBy": ("object_property", "made by"),
+    }
+    assert added.lacking["label"] == ("pizza:Food", "pizza:hasTopping")
+    assert len(added.lacking["definition"]) == len(added.terms)
+    assert added.lacking["range"] == ("pizza:hasTopping", "pizza:price", "pizza:link")
+    assert (ontology.get("calories").range, ontology.get("madeBy").range) == ("xsd:integer", "pizza:Pizza")
+    told = "\n".join(added.report.warnings)
+    assert "pizza:P02 came in without a part: it would stand above itself, by its parent pizza:Food" in told
+    assert "pizza:link came in without a part: its range 'xsd:gYear' is no type of value" in told
+    assert "pizza:4712 was left out: '4712', the name of a class, is not in PascalCase" in told
+    assert "http://other.example/pizza was left out: another term of the document is called pizza:Pizza, too" in told
+    assert not any(report.errors for report in ontology.problems().values())
+    assert "it has no definition" in ontology.problems()["pizza:Pizza"].warnings
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (
+            ("json-ld", "jsonld", "JSON-LD", ".jsonld", "json"),
+            b'{"@id": "http://x.y/A", "@type": "http://www.w3.org/2002/07/owl#Class"}',
+        ),
+        (("jsonld",), b'{"@context": {"x": "http://x.y/"}, "@graph": [{"@id": "x:A", "@type": "owl:Class"}]}'),
+        (("turtle", "ttl", "Turtle"), b"<http://x.y/A> a <http://www.w3.org/2002/07/owl#Class> ."),
+        (("xml", "rdf/xml", "RDF/XML", "rdfxml", "rdf", "owl"), LABELS),
+        (
+            ("ntriples", "n-triples", "nt"),
+            b"<http://x.y/A> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2002/07/owl#Class> .",
+        ),
+    ],
+)
+def test_a_format_has_one_meaning_however_it_is_written(ontology: Ontology, names: list[str], text: bytes) -> None:
+    found = [ontology.import_(text, name, "shop", dry_run=True).terms for name in names]
+    assert found[0]
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(("format", "says"), [("turtle", "is no turtle: .*line 1"), ("tortoise", "is no format")])
+def test_bad_import_says_where(ontology: Ontology, format: str, says: str) -> None:
+    with pytest.raises(OntologyError, match=says):
+        ontology.import_(b"<a> <b> <c", format, "sales")
+    assert ontology.domains() == []

@@ -1,4 +1,4 @@
-"""Terms of an ontology, and its pages: read from JSON-LD, and written as that, as Turtle, as text and as diagrams.
+"""Terms of an ontology, and its pages: read from RDF, and written as JSON-LD and Turtle.
 
 The RDF library is an extra; a page in our normal form needs none. SPARQL is answered in a process of its own.
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -361,7 +361,7 @@ def read_page(content: bytes, domain: str) -> Document:
         nodes, context = given["@graph"], given["@context"]
     else:
         context = prefixes_of(given, domain)
-        nodes = nodes_in(content, domain, context)
+        nodes = nodes_in(content, "JSON_LD", domain, context)
     terms = tuple(terms_in(nodes, domain))
     return Document(domain=domain, nodes=tuple(nodes), terms=terms, context=context)
 
@@ -389,8 +389,7 @@ def write_page(document: Document) -> bytes:
 
 def parse_json(content: bytes, where: str) -> Any:
     """Parse JSON-LD that is within bounds and refers to nothing remote."""
-    if len(content) > MOST_BYTES:
-        raise OntologyError(f"{where} has more than {MOST_BYTES:,} bytes", hint="split it into several domains")
+    _check_size(content, where)
     try:
         given = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -399,6 +398,11 @@ def parse_json(content: bytes, where: str) -> Any:
         raise OntologyError(f"{where} is no JSON-LD: {str(given)[:40]!r}", hint="write an object with @graph")
     _check_contexts(given, where)
     return given
+
+
+def _check_size(content: bytes, where: str) -> None:
+    if len(content) > MOST_BYTES:
+        raise OntologyError(f"{where} has more than {MOST_BYTES:,} bytes", hint="split it into several domains")
 
 
 def is_normal(given: Any, domain: str) -> bool:
@@ -542,7 +546,15 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
         _check_contexts(value, f"{where}/{name}", depth + 1)
 
 
-# The RDF library, which is an extra: it reads pages that are not in normal form, and writes Turtle.
+# The RDF library, which is an extra: it reads what is not in normal form, and writes Turtle.
+
+FORMATS = {
+    "TURTLE": "turtle ttl",
+    "JSON_LD": "jsonld json",
+    "RDF_XML": "xml rdfxml rdf owl",
+    "N_TRIPLES": "ntriples nt",
+}
+"""The formats by their names in the RDF library, each with the names that people give it."""
 
 
 def searcher() -> Any:
@@ -555,12 +567,25 @@ def searcher() -> Any:
         ) from error
 
 
-def nodes_in(content: bytes, domain: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The nodes of a JSON-LD document of any form, as the normal form has them."""
+def format_named(name: str, *formats: str) -> str:
+    """The one of these formats that a person calls so, such as JSON_LD for `json-ld`."""
+    plain = re.sub(r"[\W_]+", "", name.casefold())
+    names = {each: FORMATS[each].split() for each in formats}
+    if found := next((each for each in formats if plain in names[each]), None):
+        return found
+    hint = f"use {', '.join(each[0] for each in names.values())}"
+    raise OntologyError(f"{name[:40]!r} is no format for this", hint=hint)
+
+
+def nodes_in(content: bytes, format: str, where: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The nodes of a document of any form, as the normal form has them."""
     nodes: dict[str, dict[str, Any]] = {}
     rdf = searcher()
+    _check_size(content, where)
+    if format == "RDF_XML" and b"<!ENTITY" in content:  # a few lines of these can expand to more than any memory holds
+        raise OntologyError(f"{where} declares entities, which are not read", hint="save it as Turtle")
     try:
-        for quad in rdf.parse(content, rdf.RdfFormat.JSON_LD, base_iri="urn:document:"):
+        for quad in rdf.parse(content, getattr(rdf.RdfFormat, format), base_iri="urn:document:"):
             named = _called(quad.subject, context)
             node = nodes.setdefault(named, {"@id": named})
             if (key := _called(quad.predicate, context)) == "rdf:type":
@@ -568,7 +593,8 @@ def nodes_in(content: bytes, domain: str, context: Mapping[str, str]) -> list[di
             else:
                 node.setdefault(key, []).append(_value(quad.object, context))
     except SyntaxError as error:
-        raise OntologyError(f"{domain} is no jsonld: {error.msg}", hint="correct it there") from error
+        named = FORMATS[format].split()[0]
+        raise OntologyError(f"{where} is no {named}: {error.msg}", hint="correct it there") from error
     return list(nodes.values())
 
 
@@ -593,6 +619,73 @@ def _value(term: Any, context: Mapping[str, str]) -> Any:
     return term.value if kind == "xsd:string" else {"@value": term.value, "@type": kind}
 
 
+# Documents of others: their classes and properties as terms of ours.
+
+_VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
+"""The types of values of others, each with ours."""
+
+
+def adopted(content: bytes, format: str, domain: str) -> list[Term]:
+    """The classes and properties of a document as terms of `domain`; `skos:exactMatch` names the originals."""
+    chosen, where = format_named(format, *FORMATS), "the document"
+    given = parse_json(content, where) if chosen == "JSON_LD" else {}
+    if is_normal(given, domain) and (ours := list(terms_in(given["@graph"], domain))):
+        return ours
+    context = prefixes_of(given, domain)
+    defined = [node for node in nodes_in(content, chosen, where, context) if node["@id"][:2] != "_:"]
+    for node in defined:
+        _decide_kind(node)
+    terms = [_told(term, node) for node in defined if (term := term_of(node))]
+    names = {term.id: f"{domain}:{_name_here(term)}" for term in terms}
+
+    def whole(name: str) -> str:
+        prefix, _, rest = name.partition(":")
+        return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
+
+    def named(name: str) -> str:
+        return names.get(name) or _VALUES.get(name) or whole(name)
+
+    return [
+        replace(
+            term,
+            id=names[term.id],
+            parents=tuple(map(named, term.parents)),
+            domain_class=named(term.domain_class),
+            range=named(term.range),
+            more={} if names[term.id] == term.id else {"skos:exactMatch": {"@id": whole(term.id)}},
+        )
+        for term in terms
+    ]
+
+
+def _decide_kind(node: dict[str, Any]) -> None:
+    """Decide whether what is only called a property leads to things or to values; without a range, to values."""
+    if TYPES.keys().isdisjoint(_types(node)) and not {"rdf:Property", FUNCTIONAL}.isdisjoint(_types(node)):
+        ranges = [str(each.get("@id")) for each in listed(node.get("rdfs:range")) if isinstance(each, dict)]
+        leads_to_things = any(each not in _VALUES and not each.startswith("xsd:") for each in ranges)
+        node["@type"] += ["owl:ObjectProperty" if leads_to_things else "owl:DatatypeProperty"]
+
+
+def _told(term: Term, node: Node) -> Term:
+    """A term with what its node says of it by the keys of other vocabularies."""
+    by_name = {re.split(r"[#/:]", name)[-1]: value for name, value in node.items()}
+    found = {part: (_texts(by_name, name) for name in names) for part, names in _TABLES["keys"].items()}
+    label, definition, synonyms = (next(filter(None, found[part]), ()) for part in ("label", "definition", "synonyms"))
+    return replace(term, label="".join(label[:1]), definition="".join(definition[:1]), synonyms=synonyms, rule="")
+
+
+def _name_here(term: Term) -> str:
+    """A name in our form: `http://x.org/#sales_order` is the class SalesOrder or the property salesOrder.
+
+    The label is used where the name would not begin with a letter, as for `http://x.org/#4711`.
+    """
+    texts = (re.split(r"[#/:]", term.id.rstrip("#/"))[-1], term.label)
+    words = (re.findall(r"[A-Za-z0-9]+", each) for each in texts)
+    local, label = ("".join(word[0].upper() + word[1:] for word in each) for each in words)
+    name = label if label[:1].isalpha() and not local[:1].isalpha() else local
+    return name if term.kind is TermKind.CLASS else name[:1].lower() + name[1:]
+
+
 # The vocabularies that come with the package: one for business in general, and beginnings for kinds of business.
 
 BUSINESS = "business"
@@ -614,8 +707,6 @@ def template(name: str, domain: str = "") -> Document:
 # A fact is a triple, and a `rdf:Statement` about that triple with its confidence, validity and source: that form can
 # be written in JSON-LD as well as in Turtle.
 
-FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ttl": "TURTLE", "json-ld": "JSON_LD"}
-"""What ontology and facts are exported as, each with its name in the RDF library."""
 ROWS = 1000
 SECONDS = 10.0
 LOADED = 4 * 1024 * 1024
@@ -639,8 +730,7 @@ class Answers:
 
 def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: str) -> bytes:
     """Pages and facts as one text."""
-    if (chosen := FORMATS.get(format.casefold())) is None:
-        raise InputError(f"{format[:40]!r} is no format to export to", hint=f"use {', '.join(FORMATS)}")
+    chosen = format_named(format, "TURTLE", "JSON_LD")
     given, rdf = list(pages), searcher()
     quads = (quad for text in documents(given, facts) for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
     triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
@@ -763,72 +853,3 @@ def _run(question: dict[str, Any], seconds: float) -> dict[str, Any]:
     if "error" in answer:
         raise OntologyError(f"the query cannot be answered: {answer['error']}", hint="only SPARQL queries are answered")
     return answer
-
-
-# An ontology for people: as a tree of text, and as a Mermaid class diagram. Pure.
-
-DEEPEST_CLASS = 50
-
-
-def tree(known: Vocabulary, chosen: Vocabulary) -> str:
-    """Render the chosen classes as a tree with their properties; a class with several parents is expanded only once."""
-    classes = {each.id: each for each in _sorted(chosen.of_kind(TermKind.CLASS))}
-    below = {name: _sorted(each for each in known.children.get(name, ()) if each.id in classes) for name in classes}
-    roots = [each for each in classes.values() if classes.keys().isdisjoint(each.parents)]
-    lines: list[str] = []
-    for root in (*roots, *classes.values()):  # the others are below themselves
-        if root.id in below:
-            lines += _branch(known, root, below, "", "", 0)
-    return "\n".join(lines)
-
-
-def mermaid(known: Vocabulary, chosen: Vocabulary) -> str:
-    """Render the chosen classes with their properties and ranges as a Mermaid `classDiagram`."""
-    classes = _sorted(chosen.of_kind(TermKind.CLASS))
-    properties = [each for each in _sorted(chosen.of_kind(*PROPERTIES)) if each.domain_class and each.range]
-    named = [each.id for each in classes] + [name for each in (*classes, *properties) for name in each.references]
-    shown = [known.terms[name] for name in dict.fromkeys(named) if name in known.terms]
-    lines = [f'    class {_node(each.id)}["{_plain(each.label) or each.name}"]' for each in shown]
-    above = ((parent, each.id) for each in classes for parent in each.parents if parent in known.terms)
-    lines += [f"    {_node(parent)} <|-- {_node(child)}" for parent, child in above]
-    return "\n".join(["classDiagram", *lines, *(f"    {_relation(each)}" for each in properties)])
-
-
-def range_of(term: Term) -> str:
-    """Return the range of a property in readable form."""
-    return LITERALS[term.range].value if term.range in LITERALS else term.range.partition(":")[2] or "?"
-
-
-def _sorted(terms: Iterable[Term]) -> list[Term]:
-    return sorted(terms, key=lambda each: each.id)
-
-
-def _branch(
-    known: Vocabulary, term: Term, below: dict[str, list[Term]], first: str, rest: str, depth: int
-) -> Iterator[str]:
-    """Render a class with the classes `below` it that are not shown yet; `first` and `rest` indent its lines."""
-    synonyms = f"  ({', '.join(term.synonyms)})" if term.synonyms else ""
-    above = ", ".join(each for each in term.parents if depth == 0 and each in known.terms)
-    yield f"{first}{term.name}{synonyms}{'  < ' if above else ''}{above}"
-    is_first, children = term.id in below, below.pop(term.id, [])
-    for each in _sorted(known.of_kind(*PROPERTIES)) if is_first else ():
-        if each.domain_class == term.id:
-            mark, once = "│" if children else " ", " (one)" if each.functional else ""
-            yield f"{rest}{mark}  · {each.name} → {range_of(each)}{once}"
-    for each in children if depth < DEEPEST_CLASS else ():
-        fork, line = ("└─ ", "   ") if each is children[-1] else ("├─ ", "│  ")
-        yield from _branch(known, each, below, f"{rest}{fork}", f"{rest}{line}", depth + 1)
-
-
-def _relation(term: Term) -> str:
-    if term.range in LITERALS:
-        return f"{_node(term.domain_class)} : {term.name} {range_of(term)}"
-    return f"{_node(term.domain_class)} --> {_node(term.range)} : {term.name}"
-
-
-def _plain(label: str) -> str:
-    return re.sub(r"[^\w .()-]", "", label)
-
-
-def _node(id: str) -> str:
-    return re.sub(r"\W", "_", id)

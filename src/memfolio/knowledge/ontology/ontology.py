@@ -1,11 +1,11 @@
-"""The ontology of one agent: its domains, their terms and how they grow, and whether terms and facts fit."""
+"""The ontology of one agent: its domains, their terms and how they grow and are drawn; whether terms and facts fit."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 
@@ -15,7 +15,6 @@ from memfolio.index.facts import Fact
 from memfolio.index.graph import nodes
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, kind_named
-from memfolio.knowledge.ontology import document
 from memfolio.knowledge.ontology.document import (
     BUSINESS,
     DOMAIN_PATTERN,
@@ -30,11 +29,13 @@ from memfolio.knowledge.ontology.document import (
     Term,
     TermKind,
     Vocabulary,
+    adopted,
     ask,
     export_ontology,
     key,
     node_of,
     read_page,
+    spoken,
     template,
     term_of,
     write_page,
@@ -244,6 +245,25 @@ def _misplaced(term: Term, known: Vocabulary) -> Iterator[str]:
     return filter(None, (_why_not(role, name, term, known) for role, name in named if name))
 
 
+def _fitted(term: Term, known: Vocabulary) -> Term:
+    """A term without those of its parents, domain and range that do not fit."""
+
+    def fits(role: str, name: str) -> str:
+        return "" if not name or _why_not(role, name, term, known) else name
+
+    parents = tuple(filter(None, (fits("parent", each) for each in term.parents)))
+    domain_class = fits("domain", term.domain_class)
+    return replace(term, parents=parents, domain_class=domain_class, range=fits("range", term.range))
+
+
+def _lacking(terms: Sequence[Term]) -> dict[str, tuple[str, ...]]:
+    """The ids of the terms that lack a part, by the part."""
+    properties = [each for each in terms if each.kind.is_property]
+    parts = {"label": terms, "definition": terms, "domain_class": properties, "range": properties}
+    found = {part: tuple(each.id for each in those if not getattr(each, part)) for part, those in parts.items()}
+    return {part.removesuffix("_class"): ids for part, ids in found.items() if ids}
+
+
 def _why_not(role: str, name: str, term: Term, known: Vocabulary) -> str:
     """Why a term cannot have another one in this role; nothing where it can."""
     is_parent = role == "parent"
@@ -296,6 +316,77 @@ def _could_be_one(one: Term, other: Term, known: Vocabulary) -> bool:
     return other.id not in known.above(*one.parents) and one.id not in known.above(*other.parents)
 
 
+# An ontology for people: as a tree of text, and as a Mermaid class diagram. Pure.
+
+DEEPEST_CLASS = 50
+
+
+def tree(known: Vocabulary, chosen: Vocabulary) -> str:
+    """Render the chosen classes as a tree with their properties; a class with several parents is expanded only once."""
+    classes = {each.id: each for each in _sorted(chosen.of_kind(TermKind.CLASS))}
+    below = {name: _sorted(each for each in known.children.get(name, ()) if each.id in classes) for name in classes}
+    roots = [each for each in classes.values() if classes.keys().isdisjoint(each.parents)]
+    lines: list[str] = []
+    for root in (*roots, *classes.values()):  # the others are below themselves
+        if root.id in below:
+            lines += _branch(known, root, below, "", "", 0)
+    return "\n".join(lines)
+
+
+def mermaid(known: Vocabulary, chosen: Vocabulary) -> str:
+    """Render the chosen classes with their properties and ranges as a Mermaid `classDiagram`."""
+    classes = _sorted(chosen.of_kind(TermKind.CLASS))
+    properties = [each for each in _sorted(chosen.of_kind(*PROPERTIES)) if each.domain_class and each.range]
+    named = [each.id for each in classes] + [name for each in (*classes, *properties) for name in each.references]
+    shown = [known.terms[name] for name in dict.fromkeys(named) if name in known.terms]
+    lines = [f'    class {_node(each.id)}["{_plain(each.label) or each.name}"]' for each in shown]
+    above = ((parent, each.id) for each in classes for parent in each.parents if parent in known.terms)
+    lines += [f"    {_node(parent)} <|-- {_node(child)}" for parent, child in above]
+    return "\n".join(["classDiagram", *lines, *(f"    {_relation(each)}" for each in properties)])
+
+
+def _range_of(term: Term) -> str:
+    """Return the range of a property in readable form."""
+    return LITERALS[term.range].value if term.range in LITERALS else term.range.partition(":")[2] or "?"
+
+
+def _sorted(terms: Iterable[Term]) -> list[Term]:
+    return sorted(terms, key=lambda each: each.id)
+
+
+def _branch(
+    known: Vocabulary, term: Term, below: dict[str, list[Term]], first: str, rest: str, depth: int
+) -> Iterator[str]:
+    """Render a class with the classes `below` it that are not shown yet; `first` and `rest` indent its lines."""
+    synonyms = f"  ({', '.join(term.synonyms)})" if term.synonyms else ""
+    above = ", ".join(each for each in term.parents if depth == 0 and each in known.terms)
+    yield f"{first}{term.name}{synonyms}{'  < ' if above else ''}{above}"
+    is_first, children = term.id in below, below.pop(term.id, [])
+    for each in _sorted(known.of_kind(*PROPERTIES)) if is_first else ():
+        if each.domain_class == term.id:
+            mark, once = "│" if children else " ", " (one)" if each.functional else ""
+            yield f"{rest}{mark}  · {each.name} → {_range_of(each)}{once}"
+    for each in children if depth < DEEPEST_CLASS else ():
+        fork, line = ("└─ ", "   ") if each is children[-1] else ("├─ ", "│  ")
+        yield from _branch(known, each, below, f"{rest}{fork}", f"{rest}{line}", depth + 1)
+
+
+def _relation(term: Term) -> str:
+    if term.range in LITERALS:
+        return f"{_node(term.domain_class)} : {term.name} {_range_of(term)}"
+    return f"{_node(term.domain_class)} --> {_node(term.range)} : {term.name}"
+
+
+def _plain(label: str) -> str:
+    return re.sub(r"[^\w .()-]", "", label)
+
+
+def _node(id: str) -> str:
+    return re.sub(r"\W", "_", id)
+
+
+# The terms that an agent may use, in the pages of its home.
+
 TERMER = Attribution(actor="bot:ontology", trigger="ontology")
 _PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/knowledge/ontology/(?P<domain>[^/]+)\.jsonld")
 
@@ -320,6 +411,8 @@ class Added:
     report: Report
     diff: str
     receipt: Receipt | None = None
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The ids of the imported terms without a label, definition, domain or range, by the part that they lack."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -416,13 +509,40 @@ class Ontology:
         """Add what is missing of the business vocabulary; `rules` has the texts of its rules."""
         return self.scaffold(BUSINESS, BUSINESS, by=by, dry_run=dry_run)
 
+    def import_(
+        self, content: bytes, format: str, domain: str, *, by: Attribution = TERMER, dry_run: bool = False
+    ) -> Added:
+        """Add the classes and properties of an RDF document to a domain: `turtle`, `jsonld`, `xml` or `ntriples`.
+
+        What does not fit is left out, as little as possible, and the report tells of it; `lacking` lists what terms are
+        without. Needs the RDF library unless the document is a page in normal form.
+        """
+        found = adopted(content, format, check_domain(domain))
+        if not found:
+            raise OntologyError("the document defines no class and no property", hint="name one that does")
+        warnings, sound = list[str](), dict[str, Term]()
+        for each in found:
+            if wrong := "; ".join(_flaws(each)):
+                warnings.append(f"{each.id} was left out: {wrong}")
+            elif sound.setdefault(each.id, each) is not each:
+                name = each.more.get("skos:exactMatch", {}).get("@id", each.id)
+                warnings.append(f"{name} was left out: another term of the document is called {each.id}, too")
+        # With the new terms: they may refer to each other in any order.
+        known = Vocabulary([*self.vocabulary(), *sound.values()])
+        for each in sound.values():
+            warnings += [f"{each.id} came in without a part: {why}" for why in _misplaced(each, known)]
+        fitted = {name: _fitted(each, known) for name, each in sound.items()}
+        labelled = [replace(each, label=each.label or spoken(each.name, each.kind)) for each in fitted.values()]
+        added = self._add(labelled, by, dry_run=dry_run, report=Report(warnings=tuple(warnings)))
+        return replace(added, lacking=_lacking([fitted[each.id] for each in added.terms]))
+
     def tree(self, domain: str | None = None) -> str:
         """The classes below each other, with their properties, as text."""
-        return document.tree(self.vocabulary(), self.vocabulary(domain))
+        return tree(self.vocabulary(), self.vocabulary(domain))
 
     def mermaid(self, domain: str | None = None) -> str:
         """The same as a Mermaid class diagram."""
-        return document.mermaid(self.vocabulary(), self.vocabulary(domain))
+        return mermaid(self.vocabulary(), self.vocabulary(domain))
 
     def conform(self, facts: Iterable[Fact]) -> Conformity:
         """How facts fit the ontology; what entities are counts beside what facts say they are."""

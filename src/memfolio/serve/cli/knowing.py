@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError, NotFoundError
@@ -321,13 +322,18 @@ def ontology_sparql(memory: Memory, query: str, limit: int = 1000, seconds: floa
     return Answer(fields_of(found), [shown, *more])
 
 
+def ontology_import(memory: Memory, file: str, domain: str, format: str | None = None, dry_run: bool = False) -> Answer:
+    content, kind = read_bytes(file, "name a file"), format or Path(file).suffix or "jsonld"
+    return _added(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
+
+
 def _added(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) -> Answer:
     """Describe what was added, or would be, with the numbers of its changes."""
     seqs = [*([added.receipt.seq] if added.receipt else []), *further]
     document = {
         "terms": [each.id for each in added.terms if not each.rule],
         "rules": [each.name or each.id for each in rules],
-        **picked(added, "report diff"),
+        **picked(added, "report diff lacking"),
         "seqs": seqs,
         "seq": seqs[0] if seqs else None,
     }
