@@ -70,7 +70,7 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
     with pytest.raises(RefusedError, match="was edited and must be shown") as refused:
         commands.approve(options, edit=True, yes=True)
     assert refused.value.hint.endswith(f"--hash {pending(memory).shown}")
-    with pytest.raises(InputError, match="no numbers"):
+    with pytest.raises(InputError, match="not numbers"):
         commands.approve(options, without="all", shown=pending(memory).shown)
     decided = commands.approve(options, without=str(min(waiting.items)), shown=pending(memory).shown)
     assert list(decided.document["left_out"]) == [min(waiting.items)]
@@ -103,7 +103,7 @@ def test_rejection_names_its_reason(memory: Memory, capsys: pytest.CaptureFixtur
     for decide in (commands.approve, commands.reject):
         with pytest.raises(NotFoundError, match="no reflection is pending"):
             decide(options)
-    with pytest.raises(InputError, match="is no proposal"):
+    with pytest.raises(InputError, match="is not the id of a proposal"):
         commands.approve(options, ["M-1"], yes=True)
     again = commands.reflect(options, dry_run=True)
     assert "Nothing to change." in again.document["text"]
