@@ -20,6 +20,8 @@ E = TypeVar("E", bound=StrEnum)
 TURN = ("role", "content", "session", "user", "at", "attributes", "source", "project", "audience")
 FIELDS = frozenset(TURN)
 EVERYBODY = "all"
+NEAR = 0.75
+"""How alike a word and a known one are where that was probably meant."""
 FEW = 6
 ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 OUTSIDE = re.compile(
@@ -123,7 +125,8 @@ def check_known(
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """A hint for a word that is not known: the nearest one that is, and all where they are few."""
-    close, every = get_close_matches(word, known, 1, cutoff=0.6), f"known are {', '.join(known)}"
+    close, every = get_close_matches(word, known, 1, cutoff=NEAR), f"known are {', '.join(known)}"
+    close = close or [each for each in known if len(word) > 2 and each.startswith(word)]
     if not close:
         return every
     return f"did you mean {close[0]}? {every}" if len(known) <= FEW else f"did you mean {close[0]}?"

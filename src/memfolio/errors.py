@@ -9,7 +9,7 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
     │   ├── AgentIdError              an agent id that is not [a-z0-9][a-z0-9-]{0,63}
     │   ├── PathError                 a path that leaves the home or cannot be stored
     │   ├── RuleError                 a rule that makes no sense, or could not be decided
-    │   ├── ComparisonError           values of two types, such as money and text
+    │   ├── ComparisonError           values of two types, such as money and text, cannot be compared
     │   └── OntologyError             a vocabulary that cannot be read, or a term that does not fit into it
     ├── ConfigError                   memfolio.toml, the environment or an argument is wrong
     ├── NotFoundError                 no such memory, page, change or commit

@@ -58,7 +58,7 @@ TOKEN_PATTERN = re.compile(r"[^\s·\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,128}")
 
 
 class Kind(StrEnum):
-    """How a memory is held."""
+    """The kind of a memory: what happened, what is known, how something is done, or an opinion."""
 
     EPISODIC = "episodic"
     SEMANTIC = "semantic"
@@ -92,7 +92,7 @@ class Store(StrEnum):
 
 
 class Origin(StrEnum):
-    """Whose word a memory is, set at the door and never raised later."""
+    """Who a memory came from; set when it is stored, and never made more trusted by a later change."""
 
     OWNER = "owner"
     AGENT = "agent"
@@ -196,7 +196,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """Who made a change, with whose leave, and what set it off."""
+    """Who made a change, how it was approved, and what triggered it."""
 
     actor: str = "bot:auto-detect"
     approval: Approval = Approval.AUTO

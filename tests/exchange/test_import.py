@@ -310,7 +310,7 @@ def test_what_is_no_source_is_refused(memory: Memory, home: Path, tmp_path: Path
     with pytest.raises(InputError, match="lie in one another"):
         take_in(memory, source_named("markdown"), home.parent)
     (tmp_path / "x.bin").write_bytes(b"\0")
-    with pytest.raises(InputError, match="no form that is known"):
+    with pytest.raises(InputError, match="is not a format memfolio can import"):
         source_of(tmp_path / "x.bin")
     with pytest.raises(InputError, match="nothing to import from"):
         source_named("opencaw")

@@ -25,7 +25,7 @@ def test_proposals_at_the_command_line(
     said(capsys, "init")
     (home / "agents/researcher").mkdir(parents=True)
     (home / "agents/researcher/agent.toml").write_text('policy = "proposes"\n')
-    assert said(capsys, "proposals") == "Nothing waits for approval.\n"
+    assert said(capsys, "proposals") == "No pending proposals.\n"
     with monkeypatch.context() as agent:
         agent.setenv("MEMFOLIO_SPEAKER", "agent")
         of_agent = ("--agent", "researcher")
@@ -40,7 +40,7 @@ def test_proposals_at_the_command_line(
     listed = said(capsys, "proposals")
     assert listed == f"Remember: Kim sings\n  {made['id']}, hash {made['shown']}\n  from researcher, 0m ago, pending\n"
     assert said(capsys, "proposals", made["id"]).startswith("# Remember: Kim sings\n\n- **Do**: remember\n")
-    assert f"`memfolio approve {made['id']}` takes it up again" in said(capsys, "proposals", "--defer", made["id"])
+    assert f"`memfolio approve {made['id']}` approves it" in said(capsys, "proposals", "--defer", made["id"])
     assert run(["proposals", made["id"], "--defer", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["hint"] == "put one before --json"
     assert made["id"] not in said(capsys, "proposals")
@@ -63,7 +63,7 @@ def test_proposal_that_is_committed_at_once_is_told_as_such(
     (home / "agents/coder/agent.toml").write_text('policy = "proposes"\ntrusted = true\n')
     monkeypatch.setenv("MEMFOLIO_SPEAKER", "agent")
     propose = partial(said, capsys, "--agent", "coder", "propose")
-    assert " was committed at once, as M-" in propose("Kim sings", "--confidence", "0.9")
+    assert " committed at once as M-" in propose("Kim sings", "--confidence", "0.9")
     made = json.loads(propose("Kim dances", "--confidence", "0.9", "--json"))
     assert (made["status"], made["made"]["content"]) == ("committed", "Kim dances")
     assert " waits for main (hash " in propose("Kim codes")

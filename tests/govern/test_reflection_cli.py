@@ -67,14 +67,14 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
     path.write_text(waiting.text.replace("- why: ", "- why: as I said, "), encoding="utf-8")
     with pytest.raises(ConflictError, match="was edited"):
         commands.approve(options, yes=True)
-    with pytest.raises(RefusedError, match="as it was edited") as refused:
+    with pytest.raises(RefusedError, match="was edited and must be shown") as refused:
         commands.approve(options, edit=True, yes=True)
     assert refused.value.hint.endswith(f"--hash {pending(memory).shown}")
-    with pytest.raises(InputError, match="no numbers"):
+    with pytest.raises(InputError, match="not numbers"):
         commands.approve(options, without="all", shown=pending(memory).shown)
     decided = commands.approve(options, without=str(min(waiting.items)), shown=pending(memory).shown)
     assert list(decided.document["left_out"]) == [min(waiting.items)]
-    assert f"`memfolio undo {decided.document['seq']}` takes that back." in drawn(decided, capsys)
+    assert f"`memfolio undo {decided.document['seq']}` undoes it." in drawn(decided, capsys)
 
 
 def test_person_at_a_terminal_sees_the_page_and_what_they_edited(
@@ -101,9 +101,9 @@ def test_rejection_names_its_reason(memory: Memory, capsys: pytest.CaptureFixtur
     commands.reflect(options)
     assert "rejected" in drawn(commands.reject(options, reason="too early"), capsys)
     for decide in (commands.approve, commands.reject):
-        with pytest.raises(NotFoundError, match="no reflection waits"):
+        with pytest.raises(NotFoundError, match="no reflection is pending"):
             decide(options)
-    with pytest.raises(InputError, match="is no proposal"):
+    with pytest.raises(InputError, match="is not the id of a proposal"):
         commands.approve(options, ["M-1"], yes=True)
     again = commands.reflect(options, dry_run=True)
     assert "Nothing to change." in again.document["text"]
@@ -145,11 +145,11 @@ def test_proposal_is_approved_by_its_hash_or_rejected(memory: Memory, capsys: py
         (commands.reject(options, every=True, reason="no"), f"{two.id} rejected"),
     ):
         seq = answer.document["changes"][0]["seq"]
-        assert drawn(answer, capsys) == f"{deed}, as change {seq}; `memfolio undo {seq}` takes that back\n"
+        assert drawn(answer, capsys) == f"{deed} (change {seq}); `memfolio undo {seq}` undoes it\n"
         memory.audit.undo(seq, by=PERSON)
     assert {each.id for each in memory.proposals.pending()} == {one.id, two.id}
     commands.reject(options, every=True)
-    assert drawn(commands.approve(options, every=True), capsys) == "No proposal waits.\n"
+    assert drawn(commands.approve(options, every=True), capsys) == "No pending proposals.\n"
 
 
 def test_proposal_that_cannot_be_carried_out_does_not_keep_the_others_waiting(
@@ -162,7 +162,7 @@ def test_proposal_that_cannot_be_carried_out_does_not_keep_the_others_waiting(
     monkeypatch.setattr("sys.stdin", Terminal("y\ny\n"))
     answer = commands.approve(Options(home=str(memory.vault.home.root)), every=True)
     assert (answer.status, answer.document["approved"], list(answer.document["left"])) == (4, [other.id], [gone.id])
-    assert f"{gone.id} was left: " in drawn(answer, capsys)
+    assert f"{gone.id} was skipped: " in drawn(answer, capsys)
 
 
 def test_log_tells_decisions_in_words(memory: Memory) -> None:

@@ -78,7 +78,7 @@ def test_a_list_has_those_mentioned_most_first(acme: World) -> None:
         "person--sam",
     ]
     assert "person--sam" in shown(acme, "entity", "list", "--type", "person")
-    assert shown(acme, "entity", "list", "--type", "tool") == "Nobody and nothing like that has a page yet.\n"
+    assert shown(acme, "entity", "list", "--type", "tool") == "No matching people or things.\n"
 
 
 def test_a_way_is_shown_and_none_is_said(acme: World) -> None:
@@ -94,7 +94,7 @@ def test_a_way_is_shown_and_none_is_said(acme: World) -> None:
 def test_merging_is_shown_first_and_done_then(acme: World) -> None:
     acme.save("person--alexander", "---\nname: Alexander\n---\n\n## Facts\n\n- Plays chess\n")
     assert ask(acme, "entity", "merge", "--dry-run")["alike"][0]["why"] == "nickname"
-    assert "would become person--alex" in shown(acme, "entity", "merge", "Alex", "Alexander", "--dry-run")
+    assert "would be merged into person--alex" in shown(acme, "entity", "merge", "Alex", "Alexander", "--dry-run")
     assert ask(acme, "entity", "merge", "Alex", "Alexander")["seq"] is not None
     assert "Plays chess" in ask(acme, "entity", "Alexander")["facts"]
     with pytest.raises(InputError):

@@ -22,10 +22,10 @@ def stored(cli_json: RunJson, cli: Run) -> Json:
 def test_case_is_stored_used_adapted_and_deleted_in_plain_words(stored: Json, cli: Run) -> None:
     name = stored["id"]
     for args, said in (
-        ((*STORE, "--dry-run"), f"{name} would be kept: The build fails → revert (worked 2 of 2 times)"),
-        (STORE, f"{name} is kept: The build fails → revert (worked 2 of 2 times)"),
+        ((*STORE, "--dry-run"), f"{name} would be stored: The build fails → revert (worked 2 of 2 times)"),
+        (STORE, f"{name} stored: The build fails → revert (worked 2 of 2 times)"),
         (("case", "retrieve", "--belief", "B-1"), f"0.57  {name}  The build fails → revert"),
-        (("case", "retrieve", "--desire", "D-9"), "No case is like this."),
+        (("case", "retrieve", "--desire", "D-9"), "No similar cases."),
         (("case", "retain", name, "--failed"), f"{name} is noted: The build fails → revert (worked 2 of 3 times)"),
         (("case", "revise", name, '{"solution": {"actions": ["ask"]}}'), f"{name} is revised: The build fails → ask"),
         (("case", "list"), "2          3"),

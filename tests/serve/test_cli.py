@@ -94,7 +94,7 @@ def test_options_stand_before_or_after_the_command(cli_json: RunJson, cli: Run, 
 
 def test_show_prints_the_day_as_it_stands_in_the_file(cli: Run, home: Path) -> None:
     assert cli("init")
-    assert cli("show") == "Nothing is remembered of today.\n"
+    assert cli("show") == "No memories today.\n"
     cli("remember", "one")
     cli("remember", "two", "--at", "2026-03-01")
     assert cli("show") == cli("show", "today") == today(home).read_text()
@@ -195,7 +195,7 @@ def test_diff_shows_a_change_a_page_or_a_span(cli: Run, cli_json: RunJson) -> No
     first = cli_json("log", "--action", "create")["entries"][-1]["commit"]
     assert "+milk" in cli("diff", "--since", first)
     assert "+milk" not in cli("diff", "USER.md", "--since", first)
-    assert cli("diff", "--since", "now") == "No file is different.\n"
+    assert cli("diff", "--since", "now") == "No difference.\n"
     assert cli_json("diff", 2)["seq"] == 2
     cli("diff", 99, status=3)
     cli("diff", "NOTHING.md", status=3)
@@ -203,11 +203,18 @@ def test_diff_shows_a_change_a_page_or_a_span(cli: Run, cli_json: RunJson) -> No
     cli("diff", 2, "--since", "now", status=2)
 
 
+def test_diff_tells_the_records_of_a_ledger_in_words(cli: Run, cli_json: RunJson) -> None:
+    cli("fact", "assert", "Acme", "hasRevenue", "5")
+    ledger = "agents/main/knowledge/facts/0001.jsonl"
+    assert cli("diff") == f"1 line added to {ledger}\n+assert Acme hasRevenue 5\n"
+    assert '"subject"' in cli_json("diff")["diff"]
+
+
 @pytest.mark.usefixtures("story")
 def test_undo_takes_back_one_change_without_asking(cli: Run, cli_json: RunJson, home: Path) -> None:
     assert "-coffee" in cli("undo", 3, "--dry-run")
     assert "coffee" in today(home).read_text()
-    assert cli("undo", 3).endswith("change 3 taken back, as change 6\n")
+    assert cli("undo", 3).endswith("change 3 undone (change 6)\n")
     assert "coffee" not in today(home).read_text()
     newest = cli_json("log", "--limit", 1)["entries"][0]
     assert (newest["action"], newest["actor"], newest["trigger"]) == ("REVERT", "human", "cli")
@@ -268,7 +275,7 @@ def test_rollback_brings_the_home_back(cli: Run, cli_json: RunJson, home: Path) 
     assert (done["seq"], len(done["paths"])) == (6, 3)  # the log, a page, and the archive with what left the log
     assert "milk" not in today(home).read_text()
     assert not (home / "agents/main/USER.md").exists()
-    assert cli("rollback", "--to", "now", "--yes") == "Nothing is different.\n"
+    assert cli("rollback", "--to", "now", "--yes") == "No difference.\n"
 
 
 @pytest.mark.usefixtures("story")
@@ -277,7 +284,7 @@ def test_rollback_of_a_page_leaves_the_rest(cli: Run, cli_json: RunJson, home: P
     page = home / "agents/main/USER.md"
     page.write_text("# Nobody\n")
     cli("remember", "bread")
-    assert "USER.md as at HEAD~2, as change 8" in cli("rollback", "USER.md", "--to", "HEAD~2", "--yes")
+    assert "USER.md as at HEAD~2 (change 8)" in cli("rollback", "USER.md", "--to", "HEAD~2", "--yes")
     assert page.read_text() == "# Alex\n\nLikes tea.\n"
     assert "bread" in today(home).read_text()
 
@@ -522,7 +529,7 @@ def test_person_is_asked_before_several_changes_are_taken_back(
     time.sleep(0.1)
     assert asked.wait(60) == status
     os.close(master)
-    assert "Take back 2 changes of agents/main/" in said
+    assert "Undo 2 changes of agents/main/" in said
     assert "-tea" in said
     assert today(home).exists() is kept
 

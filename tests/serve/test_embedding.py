@@ -81,7 +81,7 @@ def test_tend_embeds_what_is_missing_and_a_dry_run_only_counts_it(home: Path, cl
     with Memory.open(home, background=False) as memory:
         memory.observe_many({"role": "user", "content": f"Note {number} about tea"} for number in range(300))
         assert memory.searcher.missing_vectors() == 300
-    assert cli("tend", "--job", "embed", "--dry-run") == "embed: would be 300 memories embedded\n"
+    assert cli("tend", "--job", "embed", "--dry-run") == "embed (dry run): 300 memories embedded\n"
     assert missing(home) == 300
     assert cli("tend", "--job", "embed") == "embed: 300 memories embedded\n"
     assert missing(home) == 0

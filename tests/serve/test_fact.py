@@ -36,7 +36,7 @@ def test_fact_is_asserted_shown_verified_and_retracted(cli: Run, cli_json: RunJs
     assert cli("fact", "explain", acme, "--mermaid").startswith("graph TD")
     assert cli("fact", "retract", "--subject", "Ac*", "--dry-run").endswith("Would retract 1 fact.\n")
     assert cli("fact", "retract", acme).endswith("Retracted 1 fact.\n")
-    assert cli("fact", "query") == "There are no such facts.\n"
+    assert cli("fact", "query") == "No matching facts.\n"
     assert "is retracted" in cli("fact", "show", acme, status=3)
 
 
@@ -104,7 +104,7 @@ REFUSED = [
     (("query", "--limit", "0"), 2, "limit"),
     (("query", "--as-of", "soon"), 2, "not a time"),
     (("retract",), 2, "which facts"),
-    (("retract", "--subject", "nobody"), 0, "no such facts"),
+    (("retract", "--subject", "nobody"), 0, "No matching facts"),
     (("show", "F-1"), 3, "no fact"),
     (("show", "D-\udcff"), 3, "no fact"),
     (("history", "F-1"), 3, "no fact"),

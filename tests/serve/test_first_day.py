@@ -60,7 +60,7 @@ def test_init_asks_three_things_says_what_it_keeps_and_ends_with_a_memory(user: 
     assert heard.count("?") == 3  # two of the three questions, and the one that the memory answers
     plan, done = heard.split("Which hosts are to be connected?")
     assert f"{user / 'memfolio'} will hold the memory" in plan
-    assert "If you connect Codex, your prompts and Codex's answers are kept in" in plan
+    assert "If you connect Codex, your prompts and Codex's answers are recorded in" in plan
     assert "`memfolio pause` stops that" in plan
     assert "[codex]" in done
     assert "This memory belongs to Alex" in done
@@ -153,7 +153,7 @@ def test_init_without_a_terminal_refuses_a_folder_of_other_things(home: Path, cl
 
 
 def test_init_without_a_terminal_says_which_hosts_could_be_connected(user: Path, cli: Run) -> None:
-    assert "Found Codex, not connected; `memfolio install codex` connects Codex." in cli("init")
+    assert "Codex is installed but not connected. To connect it: `memfolio install codex`" in cli("init")
     assert f"`memfolio --home {user / 'mine'} install codex`" in cli("init", user / "mine")
     assert "Found" not in cli("init", "--host", "none")
     cli("install", "codex")
@@ -185,7 +185,7 @@ def test_dry_run_says_what_would_be_kept_and_keeps_nothing(user: Path, cli: Run)
     before = sorted(user.rglob("*"))
     said = cli("init", "--dry-run", "--host", "codex", "--owner", "Alex")
     assert "will hold the memory" in said
-    assert "If you connect Codex, your prompts and Codex's answers are kept" in said
+    assert "If you connect Codex, your prompts and Codex's answers are recorded" in said
     assert f"{user / '.codex/config.toml'} would be written" in said
     assert f"{user / '.codex/hooks.json'} would be written" in said
     assert sorted(user.rglob("*")) == before
@@ -193,13 +193,13 @@ def test_dry_run_says_what_would_be_kept_and_keeps_nothing(user: Path, cli: Run)
 
 @pytest.mark.parametrize("host", HOOKED, ids=lambda host: host.name)
 def test_install_says_in_one_line_what_is_kept_where_and_how_to_pause(host, cli: Run, home: Path) -> None:  # type: ignore[no-untyped-def]
-    kept = f"your prompts and {host.title}'s answers are kept in {home}"
+    kept = f"your prompts and {host.title}'s answers are recorded in {home}"
     assert f"If you connect {host.title}, {kept}" in cli("install", host.name, "--dry-run")
     [line] = [each for each in cli("install", host.name).splitlines() if "From now on" in each]
     again = cli("install", host.name)
     assert f"As before, {kept}" in again
     assert "From now on" not in again
-    assert f"prompts and {host.title}'s answers are kept in {home}" in line
+    assert f"prompts and {host.title}'s answers are recorded in {home}" in line
     assert "memfolio pause" in line
 
 
@@ -208,7 +208,7 @@ def test_tools_only_leaves_no_hook_and_takes_those_that_were_there_away(host, cl
     user = home.parent
     others = {path for path in user.rglob("*") if path.is_file()}
     cli("install", host.name)
-    assert "Nothing that you say is kept by itself" in cli("install", host.name, "--tools-only")
+    assert "Nothing is recorded by itself" in cli("install", host.name, "--tools-only")
     written = {path for path in user.rglob("*") if path.is_file() and home not in path.parents} - others
     texts = [path.read_text() for path in written if ".memfolio" not in path.parts and "cache" not in path.parts]
     assert not any(f"hook {host.name}" in text for text in texts)
@@ -240,7 +240,7 @@ def test_home_of_a_project_is_that_of_the_host_that_was_named_and_others_are_tol
     monkeypatch.chdir(project)
     told = cli("install", "claude-code", "--own-home")
     assert "What you and Claude Code say in this folder" in told
-    assert "Codex goes on with another home here; `memfolio install codex --own-home`" in told
+    assert "Codex still uses another home here; `memfolio install codex --own-home`" in told
     assert "Gemini" not in told
     assert "goes on" not in cli("install", "codex", "--own-home")
 

@@ -15,7 +15,7 @@ PAGES = {
     "Intentions": "## Ship it\ndeadline: 2020-01-31\n",
     "Commitments": "## Report\nto: Maria · deadline: 2020-02-30\n",
 }
-FIRST = "main: 2 beliefs, 1 conflict; 1 intention let go of; 2 of 2 desires moved"
+FIRST = "main: 2 beliefs, 1 conflict; 1 intention expired, 2 desires reordered"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_cycle_is_shown_made_and_then_has_nothing_to_do(mind: Path, cli: Run) ->
     for args, said in (
         (("--dry-run",), ("+deadline: 2020-01-31 · status: expired", "+## 1 conflict among beliefs", FIRST)),
         ((), (FIRST, "mind/Commitments.md, line 2: deadline of 'Report' is '2020-02-30', not a day")),
-        ((), ("1 conflict; 0 intentions let go of; 0 of 2 desires moved",)),
+        ((), ("1 conflict; 0 intentions expired, 0 desires reordered",)),
     ):
         told = cli("heartbeat", *args)
         assert [each for each in said if each not in told] == []

@@ -35,12 +35,12 @@ def test_people_see_conclusions_proofs_gaps_checks_and_actions(cli: Run, fact: s
             "forward",
             "--limit",
             "1",
-        ): "acme isBig true (0.81) by big\n… and 1 more\nThis is a preview: --persist keeps it.\n",
+        ): "acme isBig true (0.81) by big\n… and 1 more\nThis is a preview: --persist stores it.\n",
         ("forward", "--persist"): f"acme isBig true (0.81) by big\nacme isTaxable true (0.73) by {TAXABLE}\n"
         "This keeps 2 rules and 2 further conclusions.\n",
-        ("forward", "--rule", "big", "--persist"): "Nothing follows that is not there already.\n"
+        ("forward", "--rule", "big", "--persist"): "Nothing new follows.\n"
         "This keeps 1 rule and 0 further conclusions.\n",
-        ("forward",): "Nothing follows that is not there already.\n",
+        ("forward",): "Nothing new follows.\n",
         ("backward", "?who", "isBig", "true"): "proven\nacme isBig true (0.81)\n  by the rule big (0.81)\n"
         f"    acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n    $60,000 > $50,000\n",
         ("backward", "zed", "isBig", "true"): "derivable-with-gaps\nmissing: zed hasRevenue ?y and ?y > $50,000\n",
@@ -56,17 +56,17 @@ def test_people_see_conclusions_proofs_gaps_checks_and_actions(cli: Run, fact: s
             "Is ACME, the Zork, big?",
         ): "Not understood: Zork\nacme isBig true (0.81)\n  by the rule big (0.81)\n"
         f"    acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n    $60,000 > $50,000\nSources: {fact} (cfo)\n",
-        ("guess", "Acme"): "Nothing comes to mind.\n",
+        ("guess", "Acme"): "No hypotheses.\n",
         ("check",): "error     acme has not filed\n          from acme isTaxable true by unfiled\n",
-        ("check", "--severity", "critical"): "No constraint is violated.\n",
-        ("policy",): "No policy asks for anything.\n",
+        ("check", "--severity", "critical"): "No violations.\n",
+        ("policy",): "No actions.\n",
         ("policy", "--context", "acme isLate true"): "escalate  write to acme\n"
         "          from acme isTaxable true; acme isLate true by notify\n",
-        ("policy", "--context", '["acme", "isLate", "true"]', "--domain", "tax"): "No policy asks for anything.\n",
+        ("policy", "--context", '["acme", "isLate", "true"]', "--domain", "tax"): "No actions.\n",
     }
     for args, expected in said.items():
         assert cli("infer", *args) == expected, args
-    assert cli("infer", "check", "--fail", "--severity", "critical") == "No constraint is violated.\n"
+    assert cli("infer", "check", "--fail", "--severity", "critical") == "No violations.\n"
 
 
 def test_what_was_not_decided_is_said_to_people_and_programs(cli: Run, cli_json: RunJson, home: Any, fact: str) -> None:

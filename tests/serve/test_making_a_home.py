@@ -133,7 +133,7 @@ def test_dry_run_of_an_import_may_come_before_the_home_and_writes_nothing(
         home.mkdir()
     before = files_below(home.parent, tmp_path, cache)
     would = cli_json("import", source, "--from", "markdown", "--dry-run")
-    assert "would come from markdown" in cli("import", source, "--from", "markdown", "--dry-run")
+    assert "would be imported from markdown" in cli("import", source, "--from", "markdown", "--dry-run")
     assert files_below(home.parent, tmp_path, cache) == before
     done = cli_json("import", source, "--from", "markdown")
     counted = ("source", "taken", "pages", "facts", "flaws", "shown")

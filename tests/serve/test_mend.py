@@ -36,7 +36,7 @@ def test_forgotten_memory_is_found_no_more_and_restored_where_it_stood(
     assert "-Alex prefers tea" in done["diff"]
     assert found(cli_json, "tea") == []
     assert cli_json("show", tea)["archived"] is True
-    assert f"{tea} restored, as change 4" in cli("restore", tea)
+    assert f"{tea} restored (change 4)" in cli("restore", tea)
     assert found(cli_json, "tea") == [tea]
     assert today(home).read_text() == before
 

@@ -39,7 +39,7 @@ ANSWERS = [
     ("export", "shop:Product a owl:Class ;"),
     ("sparql ASK{shop:Product?p?o}", "yes"),
     ("sparql SELECT?c{?c,a,owl:Class}", "shop:Product"),
-    ("proposals", "No term waits for a decision."),
+    ("proposals", "No pending terms."),
     ("scaffold acme saas --dry-run", "31 terms and 1 rule would be added. Nothing was changed."),
     ("scaffold business business --dry-run", "301 terms and 8 rules would be added. Nothing was changed."),
 ]

@@ -96,13 +96,14 @@ def person(settled: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("host", ["codex", "claude-code", "cursor", "gemini", "openclaw"])
 def test_host_taken_from_another_home_says_from_which_and_how_to_go_back(cli: Run, person: Path, host: str) -> None:
     first, second = person / "memfolio", person / "second"
-    assert "takes" not in cli("init", "--host", host)
-    words = f"away from {first}, which stays as it is; `memfolio install {host}` goes back to it"
+    assert "no longer uses" not in cli("init", "--host", host)
+    words = f"no longer uses {first}, which stays as it is; `memfolio install {host}` switches back"
     assert words in cli("init", second, "--host", host, "--dry-run")
     assert words in cli("init", second, "--host", host)
     back = cli("install", host)
-    assert f"away from {second}, which stays as it is; `memfolio --home {second} install {host}` goes back" in back
-    assert "takes" not in cli("install", host)
+    assert f"no longer uses {second}, which stays as it is" in back
+    assert f"`memfolio --home {second} install {host}` switches back" in back
+    assert "no longer uses" not in cli("install", host)
 
 
 def test_uninstalling_from_a_project_says_what_else_uses_the_memory(
@@ -173,7 +174,7 @@ def test_import_of_an_export_says_how_to_undo_it_and_what_came(cli: Run, cli_jso
     cli("export", folder / "mine.tar.gz")
     other = ("--home", folder / "other")
     came = cli(*other, "import", folder / "mine.tar.gz")
-    assert "`memfolio undo 2` takes that back" in came
+    assert "`memfolio undo 2` undoes it" in came
     entry = cli_json(*other, "log")["entries"][0]
     assert (entry["action"], entry["summary"]) == ("RESTORE", "brought back 2 files of an export")
     assert "imported: 1" in cli(*other, "changed")
@@ -190,7 +191,7 @@ def test_import_says_that_it_made_a_home(cli: Run, watched: Path) -> None:
 
 def test_waiting_reflection_is_named_beside_the_proposals(cli: Run, home: Path) -> None:
     cli("remember", "Alex prefers tea")
-    assert "Nothing waits" in cli("proposals")
+    assert "No pending proposals" in cli("proposals")
     with Memory.open(home, background=False, speaker="owner") as memory:
         for number in range(12):
             memory.remember(f"Deploy {number} failed because the disk of the build server was full", type="error")
@@ -211,12 +212,12 @@ def test_counts_of_what_was_told_are_folded_and_shown_on_request(cli: Run, cli_j
     cli("remember", "Kim keeps bees")
     shown = cli("log")
     assert [line.split()[0] for line in shown.splitlines()] == ["#", "5", "2", "1", "and"]
-    assert "and 2 counts of what agents were told and used; --all shows them" in shown
+    assert "and 2 counts of what was added to prompts and used; --all shows them" in shown
     assert len(cli("log", "--all").splitlines()) == 6
     assert len(cli("log", "--actor", "bot:auto-detect").splitlines()) == 3
     assert [entry["seq"] for entry in cli_json("log")["entries"]] == [5, 4, 3, 2, 1]
     told = cli("changed")
-    assert "and 2 counts of what agents were told and used; --all lists them" in told
+    assert "and 2 counts of what was added to prompts and used; --all lists them" in told
     assert "  #4  " not in told
     assert "  #4  " in cli("changed", "--all")
 
@@ -372,6 +373,7 @@ def test_few_known_words_are_all_named_and_far_ones_not_suggested(cli: Run, sett
     cli("init")
     assert "did you mean" not in cli("recall", "x", "--type", "nothing", status=2)
     assert "did you mean preference?" in cli("recall", "x", "--type", "preferance", status=2)
+    assert "did you mean" not in cli("install", "vscode", status=2)
 
 
 def test_service_status_says_that_nothing_is_installed(cli: Run, settled: None) -> None:

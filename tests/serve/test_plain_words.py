@@ -58,7 +58,7 @@ def test_difference_of_archives_alone_is_shown() -> None:
 
 def test_undo_of_the_settings_wants_a_yes(cli: Run, cli_json: RunJson, home: Path) -> None:
     cli("init")
-    assert "take back 1 change of memfolio.toml" in cli("undo", 1, status=5)
+    assert "undo 1 change of memfolio.toml" in cli("undo", 1, status=5)
     assert (home / "memfolio.toml").exists()
     assert cli_json("undo", 1, "--yes")["undone"] == [1]
 

@@ -28,23 +28,23 @@ def made(cli: Run) -> None:
 
 def test_procedure_is_made_used_changed_and_retired_in_plain_words(cli: Run) -> None:
     for args, said in (
-        (("add", "Deploy the shop", "--step", "a", "--dry-run"), "deploy-the-shop-2 would be made."),
+        (("add", "Deploy the shop", "--step", "a", "--dry-run"), "deploy-the-shop-2 would be created."),
         (("list",), "deploy-the-shop  skill     1.0      deploy, ship"),
         (("show", "deploy the shop"), "## Steps\n1. Run the tests\n2. Push"),
         (("match", "please ship it"), "0.67  deploy-the-shop  (trigger: ship)"),
-        (("match", "sing"), "No procedure is meant by this."),
+        (("match", "sing"), "No matching procedures."),
         (("decide", "which-way", "no", "5"), "Urgent? no\nHow many? < 10\nWrite"),
         (("decide", "which-way", "Urgent=no"), "Urgent? no\nHow many? (< 10, else)"),
         (("decide", "which-way", "perhaps"), "Urgent? (yes, no)\n'perhaps' is none of yes, no"),
         (
             ("update", "deploy-the-shop", "--step", "Push", "--reason", "CI"),
-            "deploy-the-shop is changed to version 1.1.",
+            "deploy-the-shop changed to version 1.1.",
         ),
-        (("retire", "deploy-the-shop", "--reason", "a pipeline"), "deploy-the-shop is retired."),
-        (("match", "ship"), "No procedure is meant by this."),
+        (("retire", "deploy-the-shop", "--reason", "a pipeline"), "deploy-the-shop retired."),
+        (("match", "ship"), "No matching procedures."),
         (("list", "--retired"), "deploy-the-shop"),
         (("restore", "deploy-the-shop"), "deploy-the-shop is in use again."),
-        (("learn",), "There is nothing to learn."),
+        (("learn",), "Nothing to learn."),
     ):
         assert said in cli("procedure", *args)
 
@@ -73,7 +73,7 @@ def test_what_was_learned_shows_its_forgotten_source_and_is_not_learned_again(
     assert f"{source} was forgotten" in cli("procedure", "show", "the-disk-is-full")
     assert cli_json("procedure", "show", "the-disk-is-full")["forgotten"] == [source]
     (home / "agents/main/memory/procedures/the-disk-is-full.md").unlink()
-    assert cli("procedure", "learn") == "There is nothing to learn.\n"
+    assert cli("procedure", "learn") == "Nothing to learn.\n"
 
 
 def test_broken_pages_are_told_beside_the_others(cli: Run, cli_json: RunJson, home: Path) -> None:

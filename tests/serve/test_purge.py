@@ -104,7 +104,7 @@ def test_yes_says_what_stays(options: Options, home: Path, capsys: pytest.Captur
         related = memory.vault.add("main", [item("Numbers matter", derived_from=(safe, bus))], BOT).ids[0]
     answer = purge(options, [safe], yes=True)
     answer.show(Screen())
-    assert f"may say the same, read it: {related}" in capsys.readouterr().out
+    assert f"may say the same, check: {related}" in capsys.readouterr().out
     assert answer.document["related"] == (related,)
 
 

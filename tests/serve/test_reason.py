@@ -36,7 +36,7 @@ def test_problem_is_thought_through_in_plain_words(cli: Run) -> None:
         ),
         (("reason", "show", "stakeholder"), "Good for decisions that many people have to live with.\n  - List"),
         (("reason", "methods"), "constraint-satisfaction"),
-        (("reason", "calibration"), "Of no judgement that says how sure it is an outcome is known."),
+        (("reason", "calibration"), "No judgement with a known outcome."),
     ):
         assert said in cli(*args)
 
@@ -67,7 +67,7 @@ def test_judgement_is_kept_and_its_outcome_counts(
     found = cli_json("reason", "calibration")["calibration"]
     assert (found["bayesian"]["count"], found["all"]["brier"]) == (1, pytest.approx(0.9224**2, abs=1e-3))
     assert "bayesian" in cli("reason", "calibration")
-    assert "kept as M-" in cli(*ILL, "--store")
+    assert "stored as M-" in cli(*ILL, "--store")
     assert "not stored: nothing was concluded" in cli("reason", "ask", "Whom?", "-m", "stakeholder", "--store")
 
 

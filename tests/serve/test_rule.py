@@ -32,9 +32,9 @@ def test_rule_is_made_shown_switched_and_deleted(cli: Run, cli_json: RunJson) ->
     assert cli_json("rule", "toggle", "taxable")["enabled"] is False
     assert [cli_json("rule", "list", each)["rules"] == [] for each in ("--on", "--off")] == [True, False]
     assert cli_json("rule", "list", "--type", "policy") == {"rules": [], "problems": []}
-    assert cli("rule", "list", "--domain", "other") == "There are no such rules.\n"
+    assert cli("rule", "list", "--domain", "other") == "No matching rules.\n"
     assert cli("rule", "delete", "taxable", "--dry-run").endswith("Nothing was changed.\n")
-    assert cli("rule", "delete", "taxable").endswith("It is deleted.\n")
+    assert cli("rule", "delete", "taxable").endswith("Deleted.\n")
     assert cli_json("rule", "show", "taxable", status=3)["error"]["code"] == "not-found"
 
 

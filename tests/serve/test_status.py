@@ -47,7 +47,7 @@ def test_words_of_strangers_are_counted_until_they_are_confirmed(cli_json: RunJs
 @pytest.mark.usefixtures("lived")
 def test_people_get_a_page_that_fits(cli: Run) -> None:
     said = cli("status")
-    for line in ("kept     2 for long · 2 for a while", "superseded 1"):
+    for line in ("stores   2 long-term · 2 short-term", "superseded 1"):
         assert line in said
     assert "Alex prefers green tea" in said
     assert "orphans" not in said
@@ -59,9 +59,9 @@ def test_imported_notes_are_counted_as_notes_and_taken_back_as_pages(cli: Run, t
     for name in ("bees", "tea"):
         (notes / f"{name}.md").write_text(f"Kim likes {name}.\n")
     cli("import", str(notes))
-    assert "notes      2 paragraphs and list items that can be found" in cli("status")
+    assert "notes      2 searchable blocks" in cli("status")
     said = cli("undo", "--source", "import:markdown", "--dry-run")
-    assert "2 pages from there" in said
+    assert "2 pages from this source" in said
     assert "memories" not in said
 
 

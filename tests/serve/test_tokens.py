@@ -29,7 +29,7 @@ def test_token_lets_in_until_it_is_revoked_and_its_secret_lies_nowhere(cli_json:
         assert [tokens.bearer(each) for each in wrong] == [None] * len(wrong)
     assert not any(secret.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert "hash" not in cli_json("token", "list")["tokens"][0]
-    assert "is revoked" in cli("token", "revoke", made["id"])
+    assert "revoked" in cli("token", "revoke", made["id"])
     with Memory.open(home, background=False) as memory:
         assert Tokens(memory.vault.home).bearer(secret) is None
 

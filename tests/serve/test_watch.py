@@ -27,12 +27,12 @@ def test_folder_is_watched_listed_and_ended(cli: Run, cli_json: RunJson, home: P
     ]
     assert "lathe" in cli("recall", "lathe")
     assert f"{folder / 'bad.md'} is not text" in cli("watch")
-    assert "2 paragraphs and list items that can be found" in cli("status")
+    assert "2 searchable blocks" in cli("status")
     assert cli_json("watch", folder)["seq"] is None
     ended = cli_json("watch", "--stop", folder)
     assert ended["seq"]
     assert cli_json("watch")["folders"] == []
-    assert "No folder of notes is watched" in cli("watch")
+    assert "No watched folders" in cli("watch")
     assert "cellar" not in cli("recall", "lathe")
 
 
@@ -58,7 +58,7 @@ def test_folder_that_is_away_is_told_by_status_doctor_and_recall(cli: Run, cli_j
 
 
 def test_errors_say_what_to_do(cli: Run, cli_json: RunJson, tmp_path: Path, home: Path) -> None:
-    assert "which folder" in cli("watch", "--stop", status=2)
+    assert "name the folder to stop" in cli("watch", "--stop", status=2)
     assert "there is no folder" in cli("watch", tmp_path / "none", status=3)
     cli_json("init")
     assert "lie in one another" in cli("watch", home, status=2)

@@ -21,7 +21,7 @@ def test_core_is_shown_edited_and_undone(cli: Run, cli_json: RunJson) -> None:
     assert "Core memory is empty." in cli("core")
     shown = cli("core", "add", "identity", "Name: Alex")
     assert "+- Name: Alex" in shown
-    assert "takes that back" in shown
+    assert "undoes it" in shown
     assert "Name: Alex" in cli("core")
     found = cli_json("core")
     assert list(map(texts, found["blocks"])) == [["Name: Alex"], [], [], []]
@@ -86,7 +86,7 @@ def test_flush_saves_a_transcript_once(cli: Run, cli_json: RunJson, tmp_path: Pa
 def test_flush_of_nothing_makes_no_home(cli: Run, cli_json: RunJson, tmp_path: Path, home: Path) -> None:
     file = tmp_path / "empty"
     file.write_bytes(b"")
-    assert "nothing to save" in cli("flush", file)
+    assert "Nothing to save" in cli("flush", file)
     file.write_bytes(b"\x7fELF\0")
     assert cli_json("flush", file)["problems"] == ["it is not text"]
     assert not home.exists()

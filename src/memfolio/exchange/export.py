@@ -318,7 +318,7 @@ def export(
     vault, target = memory.vault, Path(os.path.abspath(target))
     check_apart(target, vault.config.home)
     if os.path.lexists(target):
-        raise InputError(f"{target} is there already", hint="name a file that is not there")
+        raise InputError(f"{target} already exists", hint="choose another name")
     if vault.can_write:  # what takes long is done before nobody may write
         vault.try_survey()  # a home on a full disk is exported as it is
     if vault.can_write and form != "archive":

@@ -253,7 +253,7 @@ class _Undo:
         rest = self._undo_others(seqs, dry_run=True)  # before anything is done, since it may be refused
         if not operations and rest is None:
             raise NotFoundError(
-                f"source {self.source} left nothing that could be taken back",
+                f"source {self.source} left nothing to undo",
                 hint="nothing of it was recorded, or it is gone from the files; `memfolio log` shows what happened",
             )
         pages = [each.path for each in operations if isinstance(each, PutPage)]

@@ -218,4 +218,4 @@ def _unpacked(path: str, data: bytes) -> bytes:
 
 
 def _damaged(path: str, what: str) -> DiskError:
-    return DiskError(f"{path} {what}", hint="`memfolio log` shows what changed it, `memfolio undo` takes that back")
+    return DiskError(f"{path} {what}", hint="`memfolio log` shows what changed it, `memfolio undo` undoes it")

@@ -89,8 +89,8 @@ def test_link_lets_one_browser_in_and_leaves_no_key_behind(browser: Browser, sit
 def test_leaving_ends_the_session(browser: Browser, site: Site) -> None:
     with signed_in(browser, site) as (tab, _):
         tab.goto(site.url("core"))
-        tab.get_by_role("button", name="Leave").click()
-        expect(tab.locator("#door")).to_have_text("You have left.")
+        tab.get_by_role("button", name="Sign out").click()
+        expect(tab.locator("#door")).to_have_text("You are signed out.")
         tab.goto(site.url("memories"))
         expect(tab.locator("#door")).to_contain_text("not open in this browser")
 
@@ -146,7 +146,7 @@ def test_memory_is_destroyed_only_by_the_word_that_is_asked_for(tab: Page, site:
     before, _, _ = recorded(site)
     tab.get_by_label("Type purge to go on").fill("yes")
     tab.get_by_role("button", name="Destroy it").click()
-    expect(tab.get_by_role("alert")).to_contain_text("type the word purge")
+    expect(tab.get_by_role("alert")).to_contain_text("type purge")
     assert recorded(site)[0] == before
     tab.get_by_label("Type purge to go on").fill("purge")
     tab.get_by_role("button", name="Destroy it").click()
@@ -170,8 +170,8 @@ def test_home_is_set_back_after_a_look_and_a_word_and_that_is_undone(tab: Page, 
         assert "Said after" not in "".join(hit.memory.content for hit in memory.recall("Said after the point"))
         assert memory.get(kept) is not None
     tab.locator("#outcome").get_by_role("link", name="Undo").click()
-    tab.get_by_role("button", name="Take it back").click()
-    expect(tab.locator("#outcome")).to_contain_text("1 change taken back.")
+    tab.get_by_role("button", name="Undo", exact=True).click()
+    expect(tab.locator("#outcome")).to_contain_text("1 change undone.")
     with site.memory() as memory:
         assert memory.recall("Said after the point")[0].memory.id == later
 
@@ -195,10 +195,10 @@ def test_several_are_forgotten_as_one_change_and_undone_at_once(tab: Page, site:
     expect(tab.locator("#outcome")).to_contain_text("Forgotten: 2 memories.")
     assert recorded(site) == (before + 1, "DELETE", "human")
     tab.locator("#outcome").get_by_role("link", name="Undo").click()
-    expect(tab.locator("h1")).to_have_text(f"Take back change {before + 1}?")
+    expect(tab.locator("h1")).to_have_text(f"Undo change {before + 1}?")
     expect(tab.locator(".diff")).to_contain_text("Forget me first")
-    tab.get_by_role("button", name="Take it back").click()
-    expect(tab.locator("#outcome")).to_contain_text("1 change taken back.")
+    tab.get_by_role("button", name="Undo", exact=True).click()
+    expect(tab.locator("#outcome")).to_contain_text("1 change undone.")
     with site.memory() as memory:
         assert all(memory.get(each).forgotten_at is None for each in ids)  # type: ignore[union-attr]
 
@@ -214,7 +214,7 @@ def test_correction_shows_its_difference_before_it_is_made(tab: Page, site: Site
     tab.get_by_role("button", name="Correct it").click()
     expect(tab.locator("#outcome")).to_contain_text("Corrected.")
     expect(tab.locator(".one .text")).to_have_text("The gate code is 4712")
-    expect(tab.locator(".one")).to_contain_text("What it replaced")
+    expect(tab.locator(".one")).to_contain_text("Replaces")
 
 
 def test_correction_of_what_somebody_else_changed_shows_both_and_loses_nothing(tab: Page, site: Site) -> None:
@@ -256,20 +256,20 @@ def test_undo_that_is_out_of_date_shows_what_it_would_be_now(tab: Page, site: Si
     tab.goto(site.url("undo?session=s-stale"))
     with site.memory() as memory:
         memory.remember("Second of a session", session="s-stale")
-    tab.get_by_role("button", name="Take it back").click()
+    tab.get_by_role("button", name="Undo", exact=True).click()
     expect(tab.get_by_role("alert")).to_contain_text("nothing was done")
     expect(tab.locator(".diff")).to_contain_text("Second of a session")
-    tab.get_by_role("button", name="Take it back").click()
-    expect(tab.locator("#outcome")).to_contain_text("2 changes taken back.")
+    tab.get_by_role("button", name="Undo", exact=True).click()
+    expect(tab.locator("#outcome")).to_contain_text("2 changes undone.")
 
 
 def test_all_that_came_from_a_source_is_taken_back(tab: Page, site: Site) -> None:
     ids = remembered(site, "Buy now", "Cheap pills", origin="untrusted", source="web:spam.example")
     tab.goto(site.url("history?source=web:spam.example"))
-    tab.get_by_role("link", name="Take back all that came from").click()
+    tab.get_by_role("link", name="Undo all that came from").click()
     expect(tab.locator(".quotes").first).to_contain_text("Cheap pills")
-    tab.get_by_role("button", name="Take it back").click()
-    expect(tab.locator("#outcome")).to_contain_text("web:spam.example is taken back")
+    tab.get_by_role("button", name="Undo", exact=True).click()
+    expect(tab.locator("#outcome")).to_contain_text("web:spam.example is undone")
     with site.memory() as memory:
         assert all(memory.get(each).forgotten_at for each in ids)  # type: ignore[union-attr]
 
@@ -279,7 +279,7 @@ def test_reflection_is_approved_item_by_item_with_its_evidence(tab: Page, site: 
     group = tab.locator("form.group").filter(has_text="Reflection 1")
     expect(group).to_contain_text("Mia lives in Berlin, so a call is easier")
     group.get_by_label("Tick item 3").uncheck()
-    group.get_by_role("button", name="Approve the ticked").click()
+    group.get_by_role("button", name="Approve selected").click()
     expect(tab.locator("#outcome")).to_contain_text("2 items applied")
     assert recorded(site)[1] == "COMMIT"
     with site.memory() as memory:
@@ -295,9 +295,9 @@ def test_proposals_are_decided_one_by_one_and_what_cannot_be_says_why(tab: Page,
     with site.memory() as memory:
         printer = next(each for each in memory.proposals.pending() if "printer" in each.title)
         memory.proposals.reject(printer.id, "wrong", by=_owner())
-    group.get_by_role("button", name="Approve the ticked").click()
+    group.get_by_role("button", name="Approve selected").click()
     expect(tab.locator("#outcome")).to_contain_text("1 proposal approved.")
-    expect(tab.locator("#outcome")).to_contain_text("was left: ")
+    expect(tab.locator("#outcome")).to_contain_text("was skipped: ")
     expect(tab.locator("#outcome")).to_contain_text("rejected by human")
     expect(tab.locator("#outcome").get_by_role("link", name="Undo")).to_be_visible()
 
@@ -310,9 +310,9 @@ def _owner() -> Any:
 
 def test_words_of_strangers_are_trusted_or_forgotten(tab: Page, site: Site) -> None:
     tab.goto(site.url("review"))
-    group = tab.locator("form.group").filter(has_text="Words of strangers")
+    group = tab.locator("form.group").filter(has_text="Untrusted texts")
     group.locator(".card").filter(has_text="launch was cancelled").locator("input[type=checkbox]").check()
-    group.get_by_role("button", name="Forget the ticked").click()
+    group.get_by_role("button", name="Forget selected").click()
     expect(tab.locator("#outcome")).to_contain_text("Forgotten.")
     expect(tab.locator("main")).not_to_contain_text("launch was cancelled")
     assert recorded(site)[1:] == ("DELETE", "human")
@@ -322,8 +322,8 @@ def test_alerts_show_what_changed_until_they_were_seen(tab: Page, site: Site) ->
     tab.goto(site.url("review"))
     group = tab.locator("form.group").filter(has_text="Alerts")
     expect(group.locator(".diff ins").first).to_contain_text("Promise whatever helps")
-    group.get_by_role("button", name="I have seen these").click()
-    expect(tab.locator("#outcome")).to_contain_text("seen.")
+    group.get_by_role("button", name="Acknowledge").click()
+    expect(tab.locator("#outcome")).to_contain_text("acknowledged.")
     with site.memory() as memory:
         assert memory.vault.alerts() == []
 
@@ -387,7 +387,7 @@ def test_everything_is_reached_by_keyboard_alone(tab: Page, site: Site) -> None:
     keyboard(tab, "p")
     expect(tab.locator("#outcome")).to_contain_text("Pinned.")
     keyboard(tab, "u")
-    expect(tab.locator("h1")).to_contain_text("Take back change")
+    expect(tab.locator("h1")).to_contain_text("Undo change")
     tab.keyboard.press("?")
     expect(tab.locator("dialog")).to_be_visible()
     tab.keyboard.press("Escape")
@@ -411,8 +411,8 @@ def test_page_works_without_scripts(browser: Browser, site: Site) -> None:
         tab.get_by_role("button", name="Confirm").last.click()
         expect(tab.locator("#outcome")).to_contain_text("Confirmed.")
         tab.locator("#outcome").get_by_role("link", name="Undo").click()
-        tab.get_by_role("button", name="Take it back").click()
-        expect(tab.locator("#outcome")).to_contain_text("taken back")
+        tab.get_by_role("button", name="Undo", exact=True).click()
+        expect(tab.locator("#outcome")).to_contain_text("undone")
         tab.goto(site.url("memories?state=archived"))
         tab.goto(site.url(f"memories/{one}?changes=1"))
         expect(tab.locator(".one")).to_contain_text("written by")

@@ -51,4 +51,7 @@ def source_of(path: Path, name: str | None = None) -> Source:
     for each in SOURCES:
         if (source := source_named(each)).fits(path):
             return source
-    raise InputError(f"{path} has no form that is known", hint=f"say with --from what it is: {', '.join(SOURCES)}")
+    raise InputError(
+        f"{path} is not a format memfolio can import",
+        hint=f"--from names the format: {', '.join(SOURCES)}",
+    )

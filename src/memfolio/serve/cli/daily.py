@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from datetime import date, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memfolio.arguments import ANY_ID, draft_of, one_id, turn_of
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from memfolio.types import MemoryItem
 
 MARGIN = 11
-KEPT = {"long_term": "for long", "short_term": "for a while", "working": "at hand", "vault": "in the vault"}
-"""What the stores mean for a person."""
-ASIDE = ("superseded", "quarantined", "archived", "forgotten")
+HIDDEN = ("superseded", "quarantined", "archived", "forgotten")
 """States in which a memory is hidden by default."""
 
 
@@ -165,7 +163,7 @@ def _day(memory: Memory, day: date, *, missing_ok: bool) -> Answer:
     items = [as_document(item) for item in memory.vault.entries(memory.agent, day)]
     text = "\n".join(page.text for page in pages)
     document = {"agent": memory.agent, "day": day, "paths": [page.path for page in pages], "memories": items}
-    return Answer(document, page(text) if text else "Nothing is remembered of today.")
+    return Answer(document, page(text) if text else "No memories today.")
 
 
 def _memory(memory: Memory, id: str) -> Answer:
@@ -186,7 +184,7 @@ def _page(memory: Memory, name: str) -> Answer:
     path = page_path(memory, name)
     found = memory.vault.page(path) if memory.vault.shows(path) else None
     if found is None:
-        raise NotFoundError(f"there is no page {path}", hint="name it as it lies below the home or the agent's folder")
+        raise NotFoundError(f"there is no page {path}", hint="give its path below the home or the agent's folder")
     return Answer({"path": path, "hash": found.hash, "text": found.text}, page(found.text))
 
 
@@ -196,7 +194,7 @@ def status(found: Status, memory: Memory) -> Answer:
 
     zone = memory.vault.home.zone
     hooks = health(found.home) if memory.vault.scope is None else Health()
-    waiting = [f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up"] if hooks.waiting else []
+    waiting = [f"{counted(hooks.waiting, 'event')} of hosts not processed yet"] if hooks.waiting else []
     pauses = list(paused(memory.vault.config)) if memory.vault.scope is None else []
     notes = yellow([*_concerns(found), *waiting, *pauses, *(f"hook: {safe(line)}" for line in hooks.troubles)])
     document = {**fields_of(found), "hooks": hooks, "paused": pauses}
@@ -211,9 +209,9 @@ def cost(found: Cost, memory: Memory) -> Lines:
         dropped = "".join(f", {count:,} {why}" for why, count in each.dropped.items())
         waits = f", {each.reserved:,} reserved" if each.reserved else ""
         parts = f"{each.tokens_in:,} in ({each.overhead:,} of the host's own), {each.tokens_out:,} out{waits}{dropped}"
-        lines.append(f"{each.day}  {counted(each.calls, 'question')}: {parts}")
+        lines.append(f"{each.day}  {counted(each.calls, 'call')}: {parts}")
         lines += yellow([f"stopped: {safe(each.stopped)}"] if each.stopped else [])
-    lines += ["nothing was asked"] * (not found.models)
+    lines += ["no calls"] * (not found.models)
     lines.append(("\nadded to prompts by hooks, counted when a conversation ends", "bold"))
     for day in found.told:
         lines.append(f"{day.day}  {_told(day)}")
@@ -231,7 +229,7 @@ def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
     from rich.text import Text
 
     screen.say(f"{found.home}, agent {found.agent}\n", "bold")
-    for name, value in (*_counts(found), *_home(found)):
+    for name, value in (*_counts(found, zone), *_home(found)):
         screen.hang(Text(f"{name:{MARGIN}}", "cyan"), Text(safe(value)))
     if found.recent:
         screen.say("\nlatest\n", "bold")
@@ -239,29 +237,29 @@ def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
         screen.table(("", " ", "memory"), rows, wide="memory", headed=False)
 
 
-def _counts(found: Status) -> Iterator[tuple[str, str]]:
+def _counts(found: Status, zone: tzinfo) -> Iterator[tuple[str, str]]:
     yield "memories", f"{found.memories:,}"
     counts = found.counts
     if counts is None:
         return
-    aside = {name: number for name in ASIDE if (number := getattr(counts, name))}
+    hidden = {name: number for name in HIDDEN if (number := getattr(counts, name))}
     if counts.stores:
-        yield "  kept", " · ".join(f"{number:,} {KEPT.get(name, name)}" for name, number in counts.stores.items())
-    if aside:
-        yield "  aside", _parts(aside)
+        yield "  stores", " · ".join(f"{number:,} {name.replace('_', '-')}" for name, number in counts.stores.items())
+    if hidden:
+        yield "  hidden", _parts(hidden)
     if passages := counts.forms.get("passage"):
-        yield "pages", f"{counted(passages, 'passage')} that can be found"
+        yield "pages", counted(passages, "searchable passage")
     if blocks := counts.forms.get("note"):
-        yield "notes", f"{counted(blocks, 'paragraph or list item', 'paragraphs and list items')} that can be found"
+        yield "notes", counted(blocks, "searchable block")
     if items := counts.forms.get("mind"):
         yield "mind", counted(items, "item")
     if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:
         yield "knowledge", _parts(known)
     yield "entities", f"{counts.entities:,}"
-    waiting = f", {counted(counts.waiting, 'vector')} to be made" if counts.waiting else ""
+    waiting = f", {counted(counts.waiting, 'vector')} missing" if counts.waiting else ""
     yield "embedder", f"{found.embedder}{waiting}"
     for job, at in counts.jobs.items():
-        yield "job", f"{job}, last {at}"
+        yield "job", f"{job}, last {local(datetime.fromisoformat(at), zone):%Y-%m-%d %H:%M}"
 
 
 def _home(found: Status) -> Iterator[tuple[str, str]]:
@@ -269,14 +267,14 @@ def _home(found: Status) -> Iterator[tuple[str, str]]:
         yield "by hooks", f"today {_told(found.told)}; a conversation is counted when it ends"
     yield "changes", f"{found.changes:,}"
     waiting = counted(found.waiting, "change waits", "changes wait")
-    yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "has everything"
+    yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "up to date"
     yield "alerts", f"{found.alerts:,}, see `memfolio alerts`" if found.alerts else "none"
     if found.proposals:
-        yield "proposals", f"{counted(found.proposals, 'waits', 'wait')}, see `memfolio proposals`"
+        yield "proposals", f"{found.proposals:,} pending, see `memfolio proposals`"
     for each in found.due:
         yield "due", " ".join(each.split())
     if found.reflection:
-        yield "reflection", "one waits, see `memfolio approve`"
+        yield "reflection", "pending, see `memfolio approve`"
     sizes = " · ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
     yield "disk", f"{readable(sum(found.bytes.values()))}: {sizes}"
 

@@ -117,8 +117,8 @@ def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -
     embedded = _embedded_agents(options, () if dry_run else found.agents)
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
     left = f"; left as they are: {', '.join(found.left)}" if found.left else ""
-    back = f"; `memfolio undo {' '.join(map(str, found.seqs))}` takes that back" if found.seqs else ""
-    line = f"{came}, {counted(found.known, 'other')} there already{left}{back}"
+    back = f"; `memfolio undo {' '.join(map(str, found.seqs))}` undoes it" if found.seqs else ""
+    line = f"{came}, {counted(found.known, 'other')} already there{left}{back}"
     document = {**asdict(found), **_document(embedded), "dry_run": dry_run}
     stop = [
         f"It searches the notes in {each}, too; `memfolio watch {shlex.quote(each)} --stop` ends that"
@@ -159,12 +159,12 @@ def _came(report: ImportReport, *, dry_run: bool) -> Iterator[Line]:
     yield from report.shown if dry_run else ()
     flaws = [f"{flaw.ref}: {flaw.why}" for flaw in report.flaws[:FLAWS]]
     if len(report.flaws) > FLAWS:
-        flaws.append(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all")
+        flaws.append(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json lists all")
     yield from yellow(flaws)
     if report.gone:
         some = f"{', '.join(report.gone[:FLAWS])}{', …' if len(report.gone) > FLAWS else ''}"
         known = counted(len(report.gone), "thing that came before is", "things that came before are")
-        yield from yellow([f"{known} not there any more, and still here: {some}"])
+        yield from yellow([f"{known} gone from the source, and kept here: {some}"])
     yield _sentence(report, dry_run=dry_run), "bold"
 
 
@@ -180,14 +180,14 @@ def _sentence(report: ImportReport, *, dry_run: bool) -> str:
         )
         if number
     ]
-    known = f"; {counted(report.known, 'other')} known from before" if report.known else ""
+    known = f"; {counted(report.known, 'other')} already imported" if report.known else ""
     if not parts:
-        return f"Nothing came from {report.source}{known}."
+        return f"Nothing new from {report.source}{known}."
     came = joined(parts)
     if dry_run:
-        return f"{came} would come from {report.source}{known}. Nothing was changed."
-    back = f"`memfolio undo --source import:{report.source}` takes that back"
-    return f"{came} from {report.source} in {report.took:.1f} s{known}; {back}"
+        return f"{came} would be imported from {report.source}{known}. Nothing was changed."
+    back = f"`memfolio undo --source import:{report.source}` undoes it"
+    return f"{came} imported from {report.source} in {report.took:.1f} s{known}; {back}"
 
 
 def export(
@@ -222,7 +222,7 @@ def watch(options: Options, folder: Path | None = None, /, stop: bool = False, d
     from memfolio.serve.cli.world import command_for
 
     if folder is None and stop:
-        raise InputError("which folder is not to be watched any more?", hint="`memfolio watch` lists them")
+        raise InputError("name the folder to stop watching", hint="`memfolio watch` lists them")
     if folder and not stop and not folder.expanduser().is_dir():  # before a home is made for it
         raise NotFoundError(f"there is no folder {folder}", hint="name the folder that holds the notes")
     with _receiving(options, dry_run=dry_run) if folder and not stop else options.memory() as memory:
@@ -230,7 +230,7 @@ def watch(options: Options, folder: Path | None = None, /, stop: bool = False, d
             found = memory.notes.folders()
             lines = [line for each in found for line in _watched(each)]
             document = {"folders": [picked(each, FOLDER) for each in found]}
-            return Answer(document, lines or ["No folder of notes is watched; `memfolio watch DIR` begins with one."])
+            return Answer(document, lines or ["No watched folders; `memfolio watch DIR` adds one."])
         change = memory.notes.stop if stop else memory.notes.watch
         done = change(folder.expanduser(), dry_run=dry_run, by=replace(PERSON, trigger="watch"))
         embedded, home = _embedded(options, memory, dry_run=dry_run or stop), memory.vault.config.home
@@ -259,5 +259,5 @@ def _passed_over(folder: str) -> Iterator[str]:
 def _watched(folder: WatchedFolder) -> Iterator[Line]:
     yield f"{folder.path}  {counted(folder.notes, 'note')}"
     flaws = [f"{path} {why}" for path, why in folder.problems.items()]
-    more = [f"and {counted(len(flaws) - FLAWS, 'other file')}; --json tells all"] if len(flaws) > FLAWS else []
+    more = [f"and {counted(len(flaws) - FLAWS, 'other file')}; --json lists all"] if len(flaws) > FLAWS else []
     yield from yellow([*([f"{folder.path} {folder.missing}"] if folder.missing else []), *flaws[:FLAWS], *more])

@@ -108,12 +108,12 @@ def _paths(memory: Memory, paths: Sequence[FactPath], document: dict[str, Any]) 
     kinds = {node: f"{kind}: " for kind, nodes in document.get("kinds", {}).items() for node in nodes}
     lines = [kinds.get(path.nodes[-1], "") + as_text(path, cite) for path in paths]
     lines += [f"falls: {each['fact']} ({each['id']})" for each in document.get("conclusions", ())]
-    return Answer(document, [*(lines or ["Nothing was found."]), *noted(document)])
+    return Answer(document, [*(lines or ["No results."]), *noted(document)])
 
 
 def fact_count(found: Groups, memory: Memory, by: str) -> Answer:
     rows = [(value, len(each), ", ".join(one.node for one in each)) for value, each in found.groups.items()]
-    shown = table((by, "count", "which"), rows, wide="which", none="Nothing fits.")
+    shown = table((by, "count", "which"), rows, wide="which", none="No matches.")
     document = documents.groups(memory.questions, found)
     return Answer(document, [shown, *noted(document)])
 
@@ -144,8 +144,8 @@ def infer_forward(drawn: Drawn, persist: bool) -> Lines:
 
     lines = [f"{_sentence(each.atom)} by {rule_label(each.rule)}" for each in drawn.conclusions]
     lines += _more(drawn.total - len(lines))
-    preview = [] if persist else ["This is a preview: --persist keeps it."]
-    lines = lines + preview if lines else ["Nothing follows that is not there already."]
+    preview = [] if persist else ["This is a preview: --persist stores it."]
+    lines = lines + preview if lines else ["Nothing new follows."]
     if persist:
         lines.append(
             f"This keeps {counted(len(drawn.counts), 'rule')} and {counted(drawn.total, 'further conclusion')}."
@@ -174,13 +174,13 @@ def infer_abduce(found: Sequence[Hypothesis]) -> Lines:
 
 
 def infer_check(checked: RuleFindings, memory: Memory, fail: bool = False) -> Answer:
-    lines = _findings(checked, "No constraint is violated.", lambda each: each.severity)
+    lines = _findings(checked, "No violations.", lambda each: each.severity)
     document = documents.knowledge(checked)
     return Answer(document, [*lines, *noted(document)], status=int(fail and bool(checked.findings)))
 
 
 def infer_policy(checked: RuleFindings) -> Lines:
-    return _findings(checked, "No policy asks for anything.", lambda each: "escalate" if each.escalate else "do")
+    return _findings(checked, "No actions.", lambda each: "escalate" if each.escalate else "do")
 
 
 def _findings(checked: RuleFindings, none: str, label: Callable[[RuleFinding], str]) -> list[Line]:
@@ -231,11 +231,11 @@ def reason_ask(found: Reasoned) -> Lines:
 def _reasoned(found: Reasoned) -> Iterator[str]:
     """Render the result of reasoning for people."""
     if found.fusion:
-        yield found.conclusion or "Nothing is concluded."
+        yield found.conclusion or "No conclusion."
         yield from (f"agree: {each}" for each in found.fusion.agreements)
         yield from (f"contradict each other: {each}" for each in found.fusion.disagreements)
     for result in found.results:
-        sure = "" if result.confidence is None else f" ({result.confidence:.0%} sure)"
+        sure = "" if result.confidence is None else f" (confidence {result.confidence:.0%})"
         yield f"{result.method}: {result.conclusion or 'steps to work through'}{sure}"
         yield from (f"  {number}. {step}" for number, step in enumerate(result.steps, 1))
         yield from (f"  would change it: {each}" for each in result.would_change)
@@ -243,7 +243,7 @@ def _reasoned(found: Reasoned) -> Iterator[str]:
     yield from (f"{name} could not be used: {why}" for name, why in found.failed.items())
     yield from (f"note: {each}" for each in found.notes)
     if found.judgement:
-        yield f"kept as {found.judgement.memory}, judgement {found.judgement.id}"
+        yield f"stored as {found.judgement.memory}, judgement {found.judgement.id}"
 
 
 # The terms in which facts are told, and a copy on a server.
@@ -356,7 +356,7 @@ def goal_seed(options: Options, file: str | None = None, /, example: bool = Fals
     from memfolio.knowledge.model import EXAMPLE, read_goals, seed_goals
 
     if example is (file is not None):
-        raise InputError("name a file of goals, or say --example", hint="docs/typedb.md shows what stands in one")
+        raise InputError("name a file of goals, or say --example", hint=f"an example is {EXAMPLE}")
     given = read_goals(read_file(file or str(EXAMPLE), "name a JSON or TOML file in UTF-8"))
     with options.memory() as memory:
         done = seed_goals(memory.facts, given, agent=memory.agent, by=PERSON, dry_run=dry_run)
@@ -401,13 +401,13 @@ def entity_merge(memory: Memory, keep: str | None = None, other: str | None = No
         raise InputError("two names are needed", hint="say who is kept and who is the same, or only --dry-run")
     pairs = memory.graph.alike()  # as graph/index.md lists them too
     rows = [(pair.one, pair.other, f"{pair.score:.2f}", pair.why) for pair in pairs]
-    shown = table(("one", "other", "alike", "by"), rows, none="No two look like the same.")
+    shown = table(("one", "other", "alike", "by"), rows, none="No duplicates found.")
     return Answer({"alike": [pair._asdict() for pair in pairs], "dry_run": True}, shown)
 
 
 def path(steps: Sequence[GraphStep] | None, a: str, b: str) -> Answer:
     document = {"from": a, "to": b, "steps": None if steps is None else list(map(_step, steps))}
-    none = "They are the same." if steps == [] else "No way of up to six relations leads there."
+    none = "They are the same." if steps == [] else "No path of up to six relations."
     status = EXIT_CODES[NotFoundError] if steps is None else 0
     return Answer(document, list(map(str, steps)) if steps else none, status)
 

@@ -80,9 +80,9 @@ def _tended(tending: Tending, *, is_asked: bool, is_one: bool) -> Iterator[Line]
     for done in telling:
         yield from _job(done, dry_run=tending.dry_run)
     if not telling:
-        yield "Nothing is due." if not tending.done else "Nothing had to be done."
+        yield "Nothing is due." if not tending.done else "Nothing to do."
     if tending.waiting:
-        yield f"The time is up; next time: {', '.join(tending.waiting)}", "yellow"
+        yield f"Out of time; left for the next run: {', '.join(tending.waiting)}", "yellow"
 
 
 def _job(done: JobResult, *, dry_run: bool) -> Iterator[Line]:
@@ -91,7 +91,7 @@ def _job(done: JobResult, *, dry_run: bool) -> Iterator[Line]:
     did = (done.error and f"failed: {done.error}") or done.did or "nothing to do"
     more = ", …" if len(done.changes) > SHOWN else ""
     seqs = f"  (change {', '.join(map(str, done.changes[:SHOWN]))}{more})" if done.changes else ""
-    yield f"{done.job}: {'would be ' if dry_run and done.did else ''}{did}{seqs}", "red" if done.error else ""
+    yield f"{done.job}{' (dry run)' if dry_run and done.did else ''}: {did}{seqs}", "red" if done.error else ""
     yield from yellow(f"  {each}" for each in done.notes)
 
 
@@ -153,9 +153,9 @@ def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
     lines: list[Line] = list(map(note, found.problems))
     saved = f"{counted(len(found.drafts), 'memory', 'memories')}{f' and {found.path}' if found.path else ''}"
     if document["repeated"]:
-        done = f"The same was saved already, as change {document['seq']}."
+        done = f"The same was saved already, (change {document['seq']})."
     elif not (found.drafts or found.path or found.core):
-        done = "There was nothing to save."
+        done = "Nothing to save."
     else:
         lines += [f"{each.type}: {beginning(each.content, 200)}" for each in found.drafts]
         lines += [f"core: {beginning(line, 200)}" for line in found.core]
@@ -210,7 +210,7 @@ def _preview(plan: PurgePlan) -> Iterator[Line]:
     yield lambda screen: screen.table(("id", "why", "memory"), rows, wide="memory", headed=False)
     yield ""
     for path, size in sorted(plan.files.items())[:MOST]:
-        yield f"{path}: {counted(size, 'byte')} would go"
+        yield f"{path}: {counted(size, 'byte')} would be removed"
     if len(plan.files) > MOST:
         yield f"and {len(plan.files) - MOST} more files"
     versions = f"{counted(sum(plan.history.values()), 'version')} of {counted(len(plan.history), 'file')}"
@@ -223,7 +223,7 @@ def _preview(plan: PurgePlan) -> Iterator[Line]:
 def _staying(plan: PurgePlan) -> Iterator[str]:
     """Yield memories that stay although they may mention it."""
     if plan.related:
-        yield f"Stays and may say the same, read it: {', '.join(plan.related)}"
+        yield f"Kept, but may say the same, check: {', '.join(plan.related)}"
 
 
 def _purged(done: Purged) -> Iterator[Line]:
@@ -233,7 +233,7 @@ def _purged(done: Purged) -> Iterator[Line]:
         yield from _preview(plan)
         yield "Nothing was changed.", "bold"
         return
-    seqs = f" as change {', '.join(map(str, done.seqs))}" if done.seqs else ""
+    seqs = f" (change {', '.join(map(str, done.seqs))})" if done.seqs else ""
     yield f"{counted(len(plan.memories), 'memory', 'memories')} destroyed{seqs}", "bold"
     searched = f"{counted(proof.files + proof.cached, 'file')} and {counted(proof.objects, 'git object')}"
     yield f"Searched {searched}. Found: {len(proof.left) or 'nothing'}"

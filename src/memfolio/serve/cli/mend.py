@@ -121,13 +121,13 @@ def _forget_about(options: Options, memory: Memory, name: str, *, dry_run: bool,
     whole: list[Line] = [listed(found.memories, memory.vault.home.zone)] if found.memories else []
     whole += [f"{each} (fact)" for each in found.facts]
     if not counts:
-        whole.append(f"Nothing is about {name}.")
+        whole.append(f"Nothing about {name}.")
     elif not dry_run:
         asked = options.confirm(f"forget {what} about {name}", whole, yes=yes)
         found = memory.account.forget_about(name, by=PERSON)
         whole = [] if asked else whole
         back = " ".join(map(str, found.seqs))
-        whole.append((f"{what} forgotten; `memfolio undo {back}` takes that back", "bold"))
+        whole.append((f"{what} forgotten; `memfolio undo {back}` undoes it", "bold"))
     else:
         whole.append(f"This would forget {what}.")
     whole += _kept_notes(memory, found.memories)
@@ -165,7 +165,7 @@ def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> EditR
         return memory.forget(seen[0].id, by=PERSON)
     fits = memory.forget(what, every=True, dry_run=True).memories
     if {each.id for each in fits} != {each.id for each in seen}:
-        raise ConflictError(f"other memories fit {what[:60]!r} than a moment ago", hint="look at them again")
+        raise ConflictError(f"the memories that match {what[:60]!r} have changed", hint="look at them again")
     return memory.forget(what, every=True, by=PERSON)
 
 
@@ -178,8 +178,8 @@ def restore(edit_result: EditResult, memory: Memory, dry_run: bool) -> Answer:
 def correct(done: Updated, memory: Memory, id: str) -> Answer:
     found = memory.find(done.memory.id)
     old, path = done.superseded[0] if done.superseded else id, found.path if found else None
-    notes = ["merged with what was changed meanwhile"] if done.merged else []
-    against = [f"contradicts {each.id}, which holds all the same: {beginning(each.content)}" for each in done.conflicts]
+    notes = ["merged with changes since then"] if done.merged else []
+    against = [f"contradicts {each.id}, which is still valid: {beginning(each.content)}" for each in done.conflicts]
     lines: list[Line] = [
         diff("".join(line for line in done.diff.splitlines(keepends=True)[2:] if line[0] in "+-")),
         (f"{done.memory.id} corrects {old}{'' if done.receipt else ' already'}", "bold"),
@@ -214,7 +214,7 @@ def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool 
     subject = f"{count} memories" if count > 1 else edit_result.memories[0].id
     subject += ", shared by all agents," if _is_shared(memory, edit_result) else ""
     if seq := document["seq"]:
-        lines.append((f"{subject} {deed}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
+        lines.append((f"{subject} {deed} (change {seq}); `memfolio undo {seq}` undoes it", "bold"))
     else:
         lines.append((f"{subject} would be {deed}. Nothing was changed.", "bold"))
         lines += filter(None, [edit_result.hint])
@@ -264,11 +264,11 @@ def _archive_due(memory: Memory, below: Below | None, dry_run: bool) -> Answer:
     done = (counted(found.memories, "memory", "memories"), counted(len(found.pages), "page"))
     last = f"{', '.join(done)} archived, {counted(len(found.compressed), 'archived log')} compressed"
     if not (found.memories or found.pages or found.compressed):
-        last = "Nothing is due for the archive."
+        last = "Nothing to archive."
     elif dry_run:
-        last = f"It would be: {last}. Nothing was changed."
+        last = f"{last.replace(' archived', ' would be archived')}. Nothing was changed."
     else:
-        last += f", as change {', '.join(map(str, seqs))}; `memfolio undo` takes a change back"
+        last += f" (change {', '.join(map(str, seqs))}); `memfolio undo` undoes a change"
     lines: list[Line] = [f"{count:>7,}  {kind:<10}  {REASONS.get(why, why)}" for (kind, why), count in reasons]
     document = {
         "archived": found.memories,

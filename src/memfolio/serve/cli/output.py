@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memfolio.text import counted
 from memfolio.types import MemoryItem
 from memfolio.verbs.documents import as_document as as_document
 from memfolio.verbs.documents import as_json as as_json
@@ -217,8 +218,8 @@ class Screen:
         self.console.print(table)
 
     def diff(self, text: str) -> None:
-        """Show a unified diff, in colour if possible."""
-        self.lines(text, DIFF)
+        """Show a unified diff, in colour if possible; the records of a ledger are told in words."""
+        self.lines("".join(map(_ledger_in_words, filter(None, _FILE.split(text)))), DIFF)
 
     def page(self, text: str) -> None:
         """A file's text: as it is for programs, coloured and without control characters for people."""
@@ -310,6 +311,21 @@ def for_people(diff: str) -> str:
     files = [part for part in _FILE.split(diff) if part]
     logs = [part for part in files if not _ARCHIVED.match(part)]
     return "".join(logs) or diff
+
+
+def _ledger_in_words(part: str) -> str:
+    """The difference of one file; of a ledger, how many lines came or went, and what each record says."""
+    from memfolio.vault.past.past import record_in_words
+    from memfolio.vault.paths import Form, form_of
+
+    path, found = next(changed_lines(part), ("", []))
+    if form_of(path) is not Form.LINES:
+        return part
+    signs = [sign for sign, _ in found]
+    counts = {"added to": signs.count("+"), "removed from": signs.count("-")}
+    heads = [f"{counted(count, 'line')} {word} {path}" for word, count in counts.items() if count]
+    said = dict.fromkeys(f"{sign}{beginning(record_in_words(path, text, ''), ENOUGH)}" for sign, text in found)
+    return "".join(f"{each}\n" for each in (*heads, *said))
 
 
 _PART = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")

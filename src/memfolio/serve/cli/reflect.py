@@ -28,13 +28,17 @@ LIST = "`memfolio proposals` lists them with their hashes; approve each with its
 
 
 def reflect(options: Options, dry_run: bool = False) -> Answer:
+    from memfolio.govern.reflection.page import WORDS
+
     with options.memory() as memory:
         made = memory.reflections.reflect(memory.vault.home.now(), dry_run=dry_run, by=PERSON)
     seq = seq_of(made)
-    done = f"{made.path}, as change {seq}" if seq else "Nothing was written."
+    done = f"{made.path} (change {seq})" if seq else "Nothing was written."
     fields = {"number": made.number, "path": made.path if seq else None, "hash": made.shown, "text": made.text}
     document = {**fields, "items": _items(made.items), "seq": seq, "dry_run": dry_run}
-    return Answer(document, [lambda screen: screen.lines(made.text, STYLES), "", (done, "bold")])
+    # Of a page that was not written nothing can be approved.
+    text = made.text.removesuffix(WORDS["reply"]) if dry_run else made.text
+    return Answer(document, [lambda screen: screen.lines(text, STYLES), "", (done, "bold")])
 
 
 def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
@@ -76,7 +80,7 @@ def approve(
         pending = reflections.wanted(shown, edited=edit)
         how = f"read {pending.path}, then say --hash {pending.shown}"
         if yes and shown is None and pending.shown != pending.made:
-            raise RefusedError(f"nobody would look at {pending.path} as it was edited", hint=how)
+            raise RefusedError(f"{pending.path} was edited and must be shown before it is approved", hint=how)
 
         def preview(screen: Screen) -> None:
             screen.lines(pending.text, STYLES)
@@ -101,13 +105,13 @@ def reject(options: Options, ids: list[str] | None = None, /, reason: str = "", 
 
 def _waiting(memory: Memory) -> Reflections:
     if memory.reflections.pending() is None:
-        raise NotFoundError("no reflection waits for a decision", hint="`memfolio reflect` makes one")
+        raise NotFoundError("no reflection is pending", hint="`memfolio reflect` makes one")
     return memory.reflections
 
 
 def _proposals(memory: Memory, ids: Sequence[str] | None, *, every: bool) -> list[str]:
     if wrong := [each for each in ids or () if not each.startswith("P-")]:
-        raise InputError(f"{wrong[0][:40]!r} is no proposal", hint="their ids begin with P-; a reflection has none")
+        raise InputError(f"{wrong[0][:40]!r} is not the id of a proposal", hint="those begin with P-")
     return list(ids or ()) or [each.id for each in memory.proposals.pending() if every]
 
 
@@ -124,7 +128,7 @@ def _commit(
     """Commit a proposal once the person has seen it, or named it by its hash."""
     page, how = memory.vault.page(proposal.path), how.format(id=proposal.id, hash=proposal.shown)
     if yes and shown is None:
-        raise RefusedError(f"nobody would look at {proposal.id}", hint=how)
+        raise RefusedError(f"{proposal.id} must be shown before it is approved", hint=how)
     text = page.text if page else ""
     _ask(options, f"approve {proposal.id}", lambda screen: screen.lines(text, STYLES), how, yes=shown is not None)
     return memory.proposals.commit(proposal.id, shown=proposal.shown if shown is None else shown, by=PERSON, **fields)
@@ -157,9 +161,9 @@ def _decide(memory: Memory, deed: str, ids: Sequence[str], act: Callable[[Propos
     lines: list[Line] = []
     for each, (memories, seq) in done.items():
         made = f" ({', '.join(memory.id for memory in memories)})" if memories else ""
-        lines.append((f"{each} {deed}{made}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
-    lines += yellow(f"{each} was left: {why}" for each, why in left.items())
-    lines += [] if ids else [("No proposal waits.", "dim")]
+        lines.append((f"{each} {deed}{made} (change {seq}); `memfolio undo {seq}` undoes it", "bold"))
+    lines += yellow(f"{each} was skipped: {why}" for each, why in left.items())
+    lines += [] if ids else [("No pending proposals.", "dim")]
     changes = [{"proposal": each, "made": memories, "seq": seq} for each, (memories, seq) in done.items()]
     status = EXIT_CODES[ConflictError] if left else 0
     return Answer({deed: list(done), "changes": changes, "left": left}, lines, status)
@@ -168,7 +172,7 @@ def _decide(memory: Memory, deed: str, ids: Sequence[str], act: Callable[[Propos
 def _numbers(text: str) -> list[int]:
     words = text.replace(",", " ").split()
     if not all(word.isdecimal() for word in words):
-        raise InputError(f"{text[:40]!r} are no numbers of items", hint="separate them by commas: --except 3,7")
+        raise InputError(f"{text[:40]!r} are not numbers of items", hint="separate them by commas: --except 3,7")
     return [int(word) for word in words]
 
 
@@ -186,27 +190,27 @@ def _decision(decided: DecidedReflection) -> Answer:
         "seq": seq,
     }
     lines: list[Line] = [
-        *yellow(f"{number} was not done: {why}" for number, why in decided.skipped.items()),
-        (f"Reflection {decided.number} {decided.outcome}{applied}, as change {seq}.", "bold"),
-        f"`memfolio undo {seq}` takes that back.",
+        *yellow(f"{number} was skipped: {why}" for number, why in decided.skipped.items()),
+        (f"Reflection {decided.number} {decided.outcome}{applied} (change {seq}).", "bold"),
+        f"`memfolio undo {seq}` undoes it.",
     ]
     return Answer(document, lines)
 
 
 def propose(proposal: Proposal) -> Answer:
     if isinstance(proposal.made, MemoryItem):
-        done = f"{proposal.id} was committed at once, as {proposal.made.id}"
+        done = f"{proposal.id} committed at once as {proposal.made.id}"
         return Answer({**proposal_document(proposal), "status": "committed"}, (done, "bold"))
     waits = f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})"
-    how = f"`memfolio --agent {proposal.to} approve {proposal.id}` does it"
+    how = f"`memfolio --agent {proposal.to} approve {proposal.id}` approves it"
     return Answer(dict(proposal_document(proposal)), [(waits, "bold"), how])
 
 
 def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None, every: bool = False) -> Answer:
     if defer:
         put_off = memory.proposals.defer(defer, by=PERSON)
-        how = f"`memfolio proposals --all` lists it, `memfolio approve {defer}` takes it up again"
-        return Answer(dict(proposal_document(put_off)), f"{defer} was put off; {how}")
+        how = f"`memfolio proposals --all` lists it, `memfolio approve {defer}` approves it"
+        return Answer(dict(proposal_document(put_off)), f"{defer} deferred; {how}")
     if id:
         proposal = memory.proposals.get(id)
         page = memory.vault.page(proposal.path)
@@ -221,9 +225,9 @@ def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None
         lines += [(each.title, "bold"), f"  {each.id}, hash {each.shown}"]
         lines.append((f"  from {each.proposer}{to}, {age} ago, {each.status}", "dim"))
     if memory.reflections.pending():
-        lines.append("A reflection waits: `memfolio approve` shows it and asks.")
+        lines.append("A reflection is pending: `memfolio approve` shows it and asks.")
     elif not found:
-        lines.append(("Nothing waits for approval.", "dim"))
+        lines.append(("No pending proposals.", "dim"))
     return Answer({"proposals": list(map(proposal_document, found)), "broken": broken}, lines)
 
 

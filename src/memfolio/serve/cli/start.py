@@ -18,6 +18,7 @@ from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, 
 from memfolio.serve.cli.import_ import watch
 from memfolio.serve.cli.output import Line, Screen, as_called
 from memfolio.serve.cli.world import check_tools, command_for, connecting, consented, install, is_connected, taken_from
+from memfolio.text import joined
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -59,7 +60,7 @@ class Beginning:
     def lines(self) -> list[Line]:
         """Return what will be kept and where, before anything is."""
         home = self.config.home
-        kept = "is a home already, and stays as it is" if is_home(self.config) else "will hold the memory"
+        kept = "is already a home, and stays as it is" if is_home(self.config) else "will hold the memory"
         lines: list[Line] = [f"{home} {kept}: Markdown files, their history in git, nothing elsewhere but a cache."]
         lines += [f"The notes in {each} will be searched where they are; they are only read." for each in self.notes]
         if (
@@ -202,8 +203,10 @@ def _make(plan: Beginning, *, existed: bool, found: Sequence[Host]) -> Answer:
             first = next((hit.memory for hit in memory.recall(QUESTION, limit=1)), None)
     lines: list[Line] = [f"{home} is already a home" if existed else f"created a home in {home}"]
     if found:
-        names, command = ", ".join(each.title for each in found), command_for(home, "install", found[0].name)
-        lines.append(as_called(f"Found {names}, not connected; `{command}` connects {found[0].title}."))
+        names, command = joined([each.title for each in found]), command_for(home, "install", found[0].name)
+        it = "it" if len(found) == 1 else found[0].title
+        be = "is" if len(found) == 1 else "are"
+        lines.append(as_called(f"{names} {be} installed but not connected. To connect {it}: `{command}`"))
     connected: list[dict[str, Any]] = []
     for host in plan.hosts:
         answer = install(plan.options, host.name, tools_only=plan.tools_only)

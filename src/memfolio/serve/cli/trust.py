@@ -59,7 +59,7 @@ def log(
         # A person who asks for nothing in particular does not want to read what was counted.
         wanted = TrailFilter(**given, is_whole=every or is_narrowed or options.as_json)  # type: ignore[arg-type]
         entries, zone, head = memory.audit.log(wanted, limit=limit), memory.vault.home.zone, memory.vault.head
-        rows, waits = [], "waits" if memory.vault.config.git.enabled else ""
+        rows, waits = [], "pending" if memory.vault.config.git.enabled else ""
         for each in [] if options.as_json else entries:
             at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or waits)[:7]
             rows.append((each.seq, at, each.action, each.actor, _about(memory, each), commit))
@@ -81,7 +81,7 @@ def _about(memory: Memory, entry: TrailEntry) -> str:
 def _folded(count: int, how: str) -> list[Line]:
     """A line for changes that only count what was told and used, if there are any."""
     counts = counted(count, "count", "counts")
-    return [(f"and {counts} of what agents were told and used; {how}", "dim")] if count else []
+    return [(f"and {counts} of what was added to prompts and used; {how}", "dim")] if count else []
 
 
 def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
@@ -112,7 +112,7 @@ def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
             lines.append(f"  {at}  {talk}#{each.last.seq}  {said}")
         lines += _and_more(group.count - sum(each.count for each in told), told)
     if found.count:
-        lines.append(("`memfolio diff NUMBER` shows one of them, `memfolio undo NUMBER` takes it back", "dim"))
+        lines.append(("`memfolio diff NUMBER` shows a change, `memfolio undo NUMBER` undoes it", "dim"))
     if memory.vault.scope is None:  # then there is less of conversations than somebody may expect
         lines += yellow(paused(memory.vault.config))
     return Answer(fields_of(found), lines)
@@ -141,7 +141,7 @@ def diff(memory: Memory, what: str | None = None, /, since: str | None = None) -
     else:
         seq = _newest(memory, name) if number is None else number
         document, text = {"seq": seq}, memory.audit.diff(seq)
-    return Answer(document | {"diff": text}, difference(text) if text else "No file is different.")
+    return Answer(document | {"diff": text}, difference(text) if text else "No difference.")
 
 
 def undo(
@@ -162,12 +162,12 @@ def undo(
         asked = False
         outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
         if not dry_run:
-            deed = f"take back {counted(len(outcome.seqs), 'change')} of {_names(outcome)}"
+            deed = f"undo {counted(len(outcome.seqs), 'change')} of {_names(outcome)}"
             asked = options.confirm(deed, in_words(outcome.diff, memory), yes=yes or not _is_grave(outcome))
             # What was looked at is what is taken back, whatever is added meanwhile.
             outcome = memory.audit.undo(outcome.seqs, by=PERSON)
         seen = sorted(outcome.seqs)
-        words = f"change{'s' if len(seen) > 1 else ''} {', '.join(map(str, seen))} taken back"
+        words = f"change{'s' if len(seen) > 1 else ''} {', '.join(map(str, seen))} undone"
         return _went_back({"undone": seen}, outcome, words, memory, quiet=asked)
 
 
@@ -181,12 +181,12 @@ def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool
     if not dry_run and not yes:
         seen = undone(dry_run=True)
         came = _came(seen, len(seen.memories), f" in {counted(len(seen.paths), 'file')}")
-        deed = f"take back {came} of {source}"
+        deed = f"undo {came} of {source}"
         asked = options.confirm(deed, list(_undone(seen, memory)), yes=len(seen.memories) == 1)
     found = undone(dry_run=dry_run)
     ids, seqs = [each.id for each in found.memories], [each.seq for each in found.receipts]
     words = " ".join(map(str, seqs))
-    done = f"{source} taken back, as change {words}; `memfolio undo {words}` brings it again"
+    done = f"{source} undone (change {words}); `memfolio undo {words}` restores it"
     lines = [] if asked else list(_undone(found, memory))
     document = {
         "source": source,
@@ -210,10 +210,10 @@ def _came(found: Undone, memories: int, files: str = "") -> str:
 def _undone(found: Undone, memory: Memory) -> Iterator[Line]:
     """Yield the diff, what is undone together with the source's memories, and what stays."""
     yield from in_words(found.diff, memory)
-    yield f"{_came(found, found.roots)} from there", "bold"
+    yield f"{_came(found, found.roots)} from this source", "bold"
     for words, memories in (
-        ("made of that, and going along:", found.memories[found.roots :]),
-        ("staying, since a person confirmed, pinned or wrote it:", found.kept),
+        ("derived from that, and removed too:", found.memories[found.roots :]),
+        ("kept, because a person confirmed, pinned or wrote it:", found.kept),
     ):
         if memories:
             yield words, "bold"
@@ -221,9 +221,9 @@ def _undone(found: Undone, memory: Memory) -> Iterator[Line]:
             if len(memories) > MOST:
                 yield f"and {len(memories) - MOST:,} more", "dim"
     if found.facts:
-        yield f"facts that are retracted: {'; '.join(found.facts[:MOST])}", "bold"
+        yield f"retracted facts: {'; '.join(found.facts[:MOST])}", "bold"
     if found.lifted:
-        yield f"holding again, since what had replaced it goes: {', '.join(found.lifted)}", "bold"
+        yield f"valid again, because what replaced it is removed: {', '.join(found.lifted)}", "bold"
 
 
 def rollback(
@@ -254,15 +254,15 @@ def _newest(memory: Memory, page: str | None) -> int:
 
     entries = memory.audit.log(TrailFilter(path=page), limit=1)
     if not entries:
-        raise NotFoundError(f"nothing ever happened to {page}", hint="`memfolio log` shows what did")
+        raise NotFoundError(f"{page} has no changes", hint="`memfolio log` lists all changes")
     return entries[0].seq
 
 
 def _went_back(document: dict[str, Any], outcome: UndoResult, words: str, memory: Memory, *, quiet: bool) -> Answer:
     """Describe an undo or rollback; `quiet` if the diff was shown already."""
     seq = seq_of(outcome)
-    unchanged = "Nothing was changed." if outcome.paths else "Nothing is different."
-    done = f"{words}, as change {seq}" if seq is not None else unchanged
+    unchanged = "Nothing was changed." if outcome.paths else "No difference."
+    done = f"{words} (change {seq})" if seq is not None else unchanged
     document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": seq, "dry_run": seq is None}
     return Answer(document, [*([] if quiet else in_words(outcome.diff, memory)), (done, "bold")])
 

@@ -67,7 +67,7 @@ def mcp(options: Options, tools: str = "core", http: str | None = None, allow_ho
         else:
             _serve_all(options, config, tools, http, allow_host or [])
     except ImportError as error:
-        raise MemfolioError("the library of the protocol is not installed", hint=_install_mcp()) from error
+        raise MemfolioError("the MCP library is not installed", hint=_install_mcp()) from error
     return Answer({}, [])
 
 
@@ -182,10 +182,10 @@ def install(
         options, host, wanted=model, offered=bool(changes) and not tools_only, dry_run=dry_run
     )
     if own_home:
-        words += f"\nWhat you and {client.title} say in this folder and below it is kept there alone."
+        words += f"\nWhat you and {client.title} say in this folder and below it is stored only there."
         words += "".join(
-            f"\n{each.title} goes on with another home here; `memfolio install {each.name} --own-home` "
-            "gives it this one."
+            f"\n{each.title} still uses another home here; `memfolio install {each.name} --own-home` "
+            "switches it to this one."
             for each in _elsewhere(client)
         )
     answer = _applied(host, scope, changes, made + words, dry_run=dry_run, preview=consent)
@@ -212,10 +212,10 @@ def connecting(client: Host) -> str:
 def consented(client: Host, home: Path, when: str, *, tools_only: bool) -> str:
     """Say what is kept from when on, where, and how to stop that."""
     if tools_only or not client.hooks:
-        return f"Nothing that you say is kept by itself: {client.title} has tools to remember and recall, in {home}."
+        return f"Nothing is recorded by itself: {client.title} has tools to remember and recall, in {home}."
     return (
-        f"{when} your prompts and {client.title}'s answers are kept in {home}. "
-        f"`{command_for(home, 'pause')}` stops that, everywhere or in one folder; --tools-only does without."
+        f"{when} your prompts and {client.title}'s answers are recorded in {home}. "
+        f"`{command_for(home, 'pause')}` stops that, everywhere or in one folder; --tools-only records nothing."
     )
 
 
@@ -225,7 +225,7 @@ def taken_from(client: Host, home: Path, scope: str = "user") -> str:
     if before in (None, home):
         return ""
     again = command_for(before, "install", client.name)
-    return f"\nThat takes {client.title} away from {before}, which stays as it is; `{again}` goes back to it."
+    return f"\n{client.title} then no longer uses {before}, which stays as it is; `{again}` switches back."
 
 
 def _home_used(client: Host) -> Path | None:
@@ -265,7 +265,7 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
 
     config, now = options.config(), SystemClock().now()
     if config.store != "files":  # who else writes there would not know
-        hint = "take its tokens back with `memfolio token revoke`, or make others with --scope read"
+        hint = "revoke its tokens with `memfolio token revoke`, or make others with --scope read"
         raise RefusedError("a home in a database cannot be paused", hint=hint)
     if folder and not Path(folder).expanduser().is_dir():
         raise InputError(f"there is no folder {folder}", hint="name a folder, `.` for this one, or none for all")
@@ -284,7 +284,7 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         + (f" {_ends(made, config)}." if made.until else ""),
     ]
     lines += [
-        f"{other}, the home of the project here, goes on: `{command_for(other, 'pause')}` pauses that."
+        f"{other}, the home of the project here, keeps recording: `{command_for(other, 'pause')}` pauses that."
         for other in _homes_of_project(Path(folder or ".").expanduser().resolve())
         if other != config.home and not pauses.is_paused(other, folder or os.getcwd(), now)
     ]
@@ -356,7 +356,7 @@ def _model_of_host(options: Options, host: str, *, wanted: bool | None, offered:
     limit = options.config(create=anywhere).model.budget
     if not wanted:
         return "\nNo model is asked any more."
-    return f"\n{program.title} is asked to learn, with at most {limit:,} tokens a day (model.budget); {program.terms}"
+    return f"\n{program.title} learns from what is said: at most {limit:,} tokens a day (model.budget); {program.terms}"
 
 
 def _set(options: Options, values: dict[str, str]) -> None:
@@ -459,7 +459,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     yield from (Finding("note", "pause", line, ends) for line, ends in paused(options.config()).items())
     if findings and find_spec("mcp") is None:
         hint = f"{_install_mcp()}; without it, hosts have no tools"
-        yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
+        yield Finding("error", "mcp", "the MCP library is not installed", hint)
     yield from _hooks(home)
 
 
@@ -526,11 +526,11 @@ def _hooks(home: Path) -> Iterator[Finding]:
     from memfolio.vault.past.report import Finding
 
     found = health(home)
-    hint = f"the host went on without; once you know why, delete {home / FOLDER / LOG}"
+    hint = f"the host continued without memory; once you know why, delete {home / FOLDER / LOG}"
     yield from (Finding("warning", "hooks", line, hint) for line in dict.fromkeys(found.troubles))
     if found.waiting:
-        words = f"{counted(found.waiting, 'event')} of hosts wait to be taken up"
-        yield Finding("note", "hooks", words, "the next event of any host takes them up")
+        words = f"{counted(found.waiting, 'event')} of hosts not processed yet"
+        yield Finding("note", "hooks", words, "the next event of any host processes them")
 
 
 def service_install(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
@@ -628,9 +628,9 @@ def tool_call(options: Options, name: str, arguments: Text = "{}", /) -> Answer:
     try:
         given = json.loads(arguments)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the arguments are no JSON: {error}", hint=LIKE) from error
+        raise InputError(f"the arguments are not JSON: {error}", hint=LIKE) from error
     if not isinstance(given, dict):
-        raise InputError("the arguments are no JSON object", hint=LIKE)
+        raise InputError("the arguments are not a JSON object", hint=LIKE)
     return called(options, tool, given)
 
 

@@ -223,7 +223,7 @@ class OwnerPage:
 
     async def _leave(self, request: Request) -> Response:
         self.sessions.end(request)
-        return self.html("door.html", message="You have left.", hint="")
+        return self.html("door.html", message="You are signed out.", hint="")
 
     async def _events(self, request: Request) -> Response:
         return Stream(self._heads(self.sessions.of(request), self._agent(request.path_params["agent"])))

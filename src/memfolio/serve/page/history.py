@@ -81,15 +81,15 @@ def _changes(memory: Memory, **wanted: Any) -> dict[str, Any]:
     seen = memory.audit.undo(**wanted, by=BY, dry_run=True)
     seqs, count = sorted(seen.seqs), counted(len(seen.seqs), "change")
     numbers = f"change{'s' * (len(seqs) > 1)} {', '.join(map(str, seqs[:20]))}{' …' * (len(seqs) > 20)}"
-    title = f"Take back session {wanted['session']}, {count}?" if "session" in wanted else f"Take back {numbers}?"
+    title = f"Undo session {wanted['session']}, {count}?" if "session" in wanted else f"Undo {numbers}?"
     act = partial(memory.audit.undo, seqs, by=BY)
-    return {"title": title, "told": f"{count} taken back.", "act": act, "diff": for_people(seen.diff)}
+    return {"title": title, "told": f"{count} undone.", "act": act, "diff": for_people(seen.diff)}
 
 
 def _source(memory: Memory, source: str) -> dict[str, Any]:
     """All that came from a source, in the memories of all agents."""
-    act, title = partial(memory.undo, source, every_agent=True, by=BY), f"Take back what came from {source}?"
-    seen, told = act(dry_run=True), f"All that came from {source} is taken back."
+    act, title = partial(memory.undo, source, every_agent=True, by=BY), f"Undo all that came from {source}?"
+    seen, told = act(dry_run=True), f"All that came from {source} is undone."
     shown = {"goes": seen.memories, "stays": seen.kept, "diff": for_people(seen.diff)}
     return {"title": title, "told": told, "act": act, **shown}
 
@@ -98,7 +98,7 @@ def _rollback(memory: Memory, seq: int) -> dict[str, Any]:
     """The whole home as it was after a change."""
     memory.vault.commit()
     if (commit := _entry(memory, seq).commit) is None:
-        raise InputError(f"git does not have change {seq} yet", hint="Health says what is in its way")
+        raise InputError(f"git does not have change {seq} yet", hint="Health shows why")
     act, told = partial(memory.audit.rollback, to=commit, by=BY), f"The home is as it was after change {seq}."
     title, diff = f"Set the whole home back to how it was after change {seq}?", for_people(act(dry_run=True).diff)
     return {"title": title, "told": told, "act": act, "diff": diff, "word": "rollback"}
@@ -113,7 +113,7 @@ def _purge(memory: Memory, id: str) -> dict[str, Any]:
         proof = memory.purge(*(each.id for each in plan.memories), by=BY).proof
         if proof and not proof.is_clean:
             left = "; ".join([*proof.left, *proof.unsought])
-            raise MemfolioError(f"It is destroyed, but not everywhere: {left}", hint="`memfolio doctor` knows more")
+            raise MemfolioError(f"It is destroyed, but not everywhere: {left}", hint="`memfolio doctor` shows more")
 
     told = f"{count} destroyed. Nothing of it was found in files, history and index."
     shown = {"plan": plan, "beyond": OUT_OF_REACH, "word": "purge"}
@@ -136,7 +136,7 @@ LOOKS: Mapping[str, Callable[[Memory, str], dict[str, Any]]] = {
 
 def _number(text: str) -> int:
     if not text.isdecimal() or len(text) > 15:
-        raise InputError("that is no number of a change", hint="choose a change of the history")
+        raise InputError("that is not the number of a change", hint="choose a change of the history")
     return int(text)
 
 
@@ -144,7 +144,7 @@ def _look(visit: Visit) -> dict[str, Any]:
     """Preview an action, with its hash; nothing is done yet."""
     target = {name: value for name in LOOKS if (value := visit.given(name).strip())}
     if len(target) != 1:
-        raise InputError("nothing was named to be taken back", hint="choose a change, a session or a source")
+        raise InputError("nothing was named to undo", hint="choose a change, a session or a source")
     usual: dict[str, Any] = {"goes": (), "stays": (), "plan": None, "diff": "", "word": "", "trouble": ""}
     found = usual | LOOKS[next(iter(target))](visit.memory, *target.values())
     plan = found["plan"].memories if found["plan"] else ()
@@ -159,7 +159,7 @@ def undo(visit: Visit) -> Response:
         if visit.given("shown") != seen["mark"]:
             seen["trouble"] = "Something was changed since you looked, and nothing was done. This is how it is now."
         elif seen["word"] and visit.given("word").strip().casefold() != seen["word"]:
-            seen["trouble"] = f"Nothing was done: type the word {seen['word']} to go on."
+            seen["trouble"] = f"Nothing was done: type {seen['word']} to continue."
         else:
             seen["act"]()
             seqs = () if seen["plan"] else range(before + 1, vault.head + 1)

@@ -29,7 +29,7 @@ from memfolio.verbs.verb import as_moment
 PER_PAGE, ASKED = 50, 30
 REACH, SOURCES = 3, 3
 """How many turns before and after are shown with what was said, and of how many sources."""
-STATES = {"": "in sight", QUARANTINED: "quarantined", SUPERSEDED: "corrected", DORMANT: "dormant", ARCHIVED: "archived"}
+STATES = {"": "current", QUARANTINED: "quarantined", SUPERSEDED: "corrected", DORMANT: "dormant", ARCHIVED: "archived"}
 FILTERS = ("q", "state", "type", "tag", "since", "until", "by", "after")
 """By which somebody came to a list, and its page: looks and decisions bring them back there."""
 DONE = {"confirm": "Confirmed", "pin": "Pinned", "unpin": "Unpinned", "forget": "Forgotten", "restore": "Restored"}
@@ -152,7 +152,7 @@ def decide(visit: Visit) -> Response:
     """Confirm, pin, unpin, forget or restore what is ticked, as one change."""
     ids, deed, memory = visit.form.get("id", []), visit.given("deed"), visit.memory
     if not ids or deed not in DONE:
-        raise InputError("Nothing is ticked", hint="tick what you mean, then choose again")
+        raise InputError("Nothing is selected", hint="select memories first")
     with memory.vault.exclusive():  # so that nobody changes them between the look and the deed
         rows = [_row(memory, each) for each in ids]
         if any(row.mark != visit.given(f"shown-{row.item.id}") for row in rows):
@@ -207,8 +207,8 @@ def correct(visit: Visit) -> Response:
         updated = memory.update(found.item.id, text, base=base, by=BY)
     except EditConflictError as error:  # both sides are shown, and what was written is not lost
         return visit.show("correct.html", 409, **values | {"theirs": error.current})
-    kept = " What others had changed meanwhile is kept." if updated.merged else ""
-    done = f"Corrected.{kept}" if updated.receipt else "It said so already."
+    kept = " Changes by others since then are kept." if updated.merged else ""
+    done = f"Corrected.{kept}" if updated.receipt else "It said that already."
     return visit.go(f"memories/{updated.memory.id}", done, updated.receipt.seq if updated.receipt else "")
 
 

@@ -45,7 +45,7 @@ def review(visit: Visit) -> Response:
     return visit.show(
         "review.html",
         alerts=[_alert(memory, line, has_diff=at < DIFFS) for at, line in enumerate(reversed(alerts[-MOST:]))],
-        lists=[("Proposals", [*map(_proposed, proposals[:MOST])]), ("Put off", [*map(_proposed, deferred[:MOST])])],
+        lists=[("Proposals", [*map(_proposed, proposals[:MOST])]), ("Deferred", [*map(_proposed, deferred[:MOST])])],
         broken=[error.message for error in memory.proposals.broken()],
         reflection=_reflection(memory),
         strangers=[row_of(each) for each in strangers],
@@ -66,9 +66,9 @@ def acknowledge(visit: Visit) -> Response:
     waiting = {str(line.seq): line.seq for line in visit.memory.vault.alerts()}
     seqs = [waiting[each] for each in visit.form.get("id", []) if each in waiting]
     if not seqs:
-        raise InputError("No open alert is ticked", hint="tick what you have seen")
+        raise InputError("No open alert is selected", hint="select the alerts that you have seen")
     visit.memory.acknowledge(seqs, BY)
-    return visit.go("review", f"{counted(len(seqs), 'alert')} seen.")
+    return visit.go("review", f"{counted(len(seqs), 'alert')} acknowledged.")
 
 
 def _proposed(each: Proposal) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def decide_proposals(visit: Visit) -> Response:
     }
     ids, (word, act) = visit.form.get("id", []), acts.get(visit.given("deed"), ("", None))
     if act is None or not ids:
-        raise InputError("Nothing is ticked", hint="tick proposals, then approve, reject or put them off")
+        raise InputError("Nothing is selected", hint="select proposals, then approve, reject or defer them")
     seqs, left = list[int](), list[str]()
     for each in ids:
         try:
@@ -97,7 +97,7 @@ def decide_proposals(visit: Visit) -> Response:
                 raise ConflictError("it was changed since it was shown")
             act(each)
         except MemfolioError as error:  # each is decided by itself
-            left.append(f"{each} was left: {error.message}.")
+            left.append(f"{each} was skipped: {error.message}.")
             continue
         memory.vault.refresh()  # another agent's memory may have made the change
         seqs.append(next(memory.vault.changes(containing=[each.encode()], newest_first=True)).seq)
@@ -130,9 +130,9 @@ def decide_reflection(visit: Visit) -> Response:
         without = [each for each in pending.items if str(each) not in ticked]
         decided = reflections.approve(shown=shown, without=without, by=BY)
     else:
-        raise InputError("No item is ticked", hint="tick what is right, or reject the reflection")
+        raise InputError("No item is selected", hint="select what is right, or reject the reflection")
     done = f" {counted(len(decided.applied), 'item')} applied." if decided.applied else ""
-    skipped = "".join(f" {each} was not done: {why}." for each, why in decided.skipped.items())
+    skipped = "".join(f" {each} was skipped: {why}." for each, why in decided.skipped.items())
     told = f"Reflection {decided.number} {decided.outcome}.{done}{skipped}"
     return visit.go("review", told, decided.receipt.seq if decided.receipt else "")
 

@@ -66,8 +66,8 @@ def edit_core(visit: Visit) -> Response:
         elif text:
             done, word = memory.core.add(block, text, by=BY), "Added."
         else:
-            raise InputError("There is nothing to say", hint="write a line, or remove the one that is there")
-    return visit.go("core", word if done.receipt else "It says so already.", done.receipt.seq if done.receipt else "")
+            raise InputError("The line is empty", hint="write a line, or remove the one that is there")
+    return visit.go("core", word if done.receipt else "It is there already.", done.receipt.seq if done.receipt else "")
 
 
 def things(visit: Visit) -> Response:

@@ -39,6 +39,8 @@ _STACKED = re.compile(f"({_ACCENT}{{4}}){_ACCENT}+")
 _MARKS = re.compile(r"(?m)^\s{0,3}(?:#{1,6}|>)\s+|\*\*|`+|^---+$")
 _WIKI = re.compile(r"\[\[(?:[a-z]+--)?([^\]\n]{1,100})\]\]")
 _BULLET = re.compile(r"(?m)^\s*[-*+]\s+")
+_FIRST = re.compile(r"(^|: )· ")
+"""The first item of a list, which needs no dot to part it from what stands before."""
 
 
 class Exact(str):
@@ -84,6 +86,7 @@ def _rendered(text: str) -> Markup:
 def brief(text: str, most: int = SHORT) -> str:
     """The beginning of a text on one line, without the marks of Markdown."""
     words = " ".join(_BULLET.sub("· ", _MARKS.sub("", _WIKI.sub(r"\1", text[: 4 * most]))).split())
+    words = _FIRST.sub(r"\1", words)
     return words if len(words) <= most and len(text) <= 4 * most else f"{words[:most].rstrip()}…"
 
 

@@ -463,8 +463,8 @@ def record_in_words(path: str, line: str, memory: str) -> str:
 
 def _taken_back(seqs: Sequence[int]) -> str:
     if len(seqs) <= FEW:
-        return f"takes back change {', '.join(map(str, seqs))}"
-    return f"takes back {len(seqs)} changes, {min(seqs)} to {max(seqs)}"
+        return f"undoes change {', '.join(map(str, seqs))}"
+    return f"undoes {len(seqs)} changes, {min(seqs)} to {max(seqs)}"
 
 
 def _whole(record: Mapping[str, Any]) -> str | None:
@@ -681,7 +681,7 @@ class Past:
         done = self._revert(reversal.current, reversal.wanted, by, tuple(reversal.seqs), dry_run=dry_run)
         if not done.paths:
             raise NotFoundError(
-                f"{wanted.words()} left nothing that could be taken back",
+                f"{wanted.words()} left nothing to undo",
                 hint="nothing of it was recorded, or it is gone from the files; `memfolio log` shows what happened",
             )
         return done

@@ -317,7 +317,7 @@ def choose(lines: Iterable[TrailLine], wanted: UndoTarget) -> list[tuple[TrailLi
     ]
     if not chosen:
         raise NotFoundError(
-            f"{wanted.words()} left nothing that could be taken back",
+            f"{wanted.words()} left nothing to undo",
             hint="nothing of it was recorded, or it is undone already; `memfolio log` shows what happened",
         )
     return sorted(chosen, key=lambda choice: -choice[0].seq)
