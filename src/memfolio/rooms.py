@@ -200,7 +200,7 @@ class Rooms:
         return propose_instead(self.proposals, self.searcher, intent, error)
 
     def _reminded(self, about: str = "") -> list[tuple[str, str]]:
-        """What is to be done and comes up now, or with what is talked about."""
+        """What is due now, by the clock or because its topic comes up."""
         # The whole sentence: a title may break off before what matters.
         told = ((each, shorten(each.item.says, LONGEST_REMINDER, placeholder="…")) for each in self.mind.due(about))
         return [(each.item.id, f"{says} ({each.why})") for each, says in told]

@@ -76,7 +76,7 @@ def test_life_is_answered_from_what_an_agent_learned(lived: tuple[Memory, int]) 
     for case in cases("questions"):
         context = memory.context(case["q"]) or ""
         if case["kind"] == "silent":
-            found["silent"] += not context or has(context, ["comes up now"])  # what is due is told with anything
+            found["silent"] += not context or has(context, ["Due now"])  # what is due is told with anything
             continue
         best = memory.recall(case["q"], limit=1)[0].memory.content
         is_first = has(best, case["right"])

@@ -132,7 +132,7 @@ def test_life_is_answered_from_what_a_model_learned(home: Path) -> None:
         for case in cases("questions"):
             context = memory.context(case["q"]) or ""
             if case["kind"] == "silent":
-                found["silent"] += not context or has(context, ["comes up now"])
+                found["silent"] += not context or has(context, ["Due now"])
                 continue
             best = memory.recall(case["q"], limit=1)[0].memory.content
             is_first = has(best, case["right"])

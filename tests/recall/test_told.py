@@ -213,4 +213,4 @@ def test_reminder_that_comes_up_is_told_once(memory: Memory) -> None:
     memory.mind.intend("Ask Alice for the staging password", when="deploy")
     told = memory.context("Shall we deploy this afternoon?") or ""
     assert told.count("Ask Alice for the staging password") == 1
-    assert "## To be done" in told
+    assert "## Due now" in told

@@ -332,7 +332,7 @@ MOST_SOURCES = 3
 """How many of the memories that a fact was derived from are shown."""
 SOURCES_SHOWN = 12
 """How many of them are considered for that."""
-REMINDERS = "To be done, which comes up now"
+REMINDERS = "Due now"
 CURRENT, PAST = "What holds now", "What was so before"
 
 Remind = Callable[[str], Iterable[tuple[str, str]]]

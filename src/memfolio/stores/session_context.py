@@ -83,7 +83,7 @@ class AgentContext:
     proposals: tuple[str, ...] = ()
     """What others propose and this agent decides on, behind how that is done."""
     reminders: tuple[str, ...] = ()
-    """What is to be done and comes up now."""
+    """What is due now."""
 
     @property
     def summary(self) -> str:
