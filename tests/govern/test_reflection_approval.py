@@ -276,7 +276,7 @@ def test_two_people_cannot_both_approve(home: Path) -> None:
         told = [person.communicate(timeout=60)[1] for person in people]
         codes = sorted(person.returncode for person in people)
         assert (codes[0], {*codes[1:]} <= {3, 4}) == (0, True), told  # who comes late finds none, or a conflict
-        assert sum(b"no reflection waits" in each for each in told) == 2
+        assert sum(b"no reflection is pending" in each for each in told) == 2
         assert sum(hit.memory.source == "reflection" for hit in memory.recall("Alex builds memories")) == 1
 
 

@@ -496,7 +496,7 @@ class Reflections:
         """The reflection that waits, if it is the one that was looked at; see `approve`."""
         pending = self.pending()
         if pending is None:
-            raise ConflictError("no reflection waits for a decision", hint="`memfolio reflect` makes one")
+            raise ConflictError("no reflection is pending", hint="`memfolio reflect` makes one")
         if shown is not None and shown != pending.shown:
             raise ConflictError(f"{pending.path} is not the page that was looked at", hint="look at it again")
         if shown is None and not edited and pending.shown != pending.made:
