@@ -29,7 +29,7 @@ from memfolio.index.rows import from_us, of_kept, to_us
 from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Filter, TurnColumns, frequencies, size
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, is_statement, states, tells_several
-from memfolio.recall.hit import WRITTEN, Hit, Reason, asks, is_short_question, names_something
+from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question, names_something
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -241,6 +241,8 @@ class Search:
         """Put what holds now before what it replaces, or behind it where the question is about the past."""
         asked, scores, turns = self.query.text, weighing.scores, weighing.turns
         is_past = asks_before(asked)
+        if not (is_past or asks_now(asked)):
+            return None
         told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
         told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
         # Summaries repeat what was said, and reminders what is to be done.
@@ -253,16 +255,10 @@ class Search:
             return None
         matter = Matter(asked, rarity.weights, rarity.size)
         stated = [row for row in order if coverage[row].words and states(looks[row].content)]
-        is_now = asks_now(asked)
-        if not is_now and not (stated and (is_past or asks(asked))):
+        if is_past and not stated:
             return None
         if stated:
             order.insert(0, order.pop(matter.best([looks[row].content for row in stated])))
-        if not (is_now or is_past):
-            # Longer texts say much else, which such a question may be about.
-            order = [row for row in order if row == order[0] or is_statement(looks[row].content)]
-            if not is_statement(looks[order[0]].content):
-                return None
         # What was so before need not be what answers best, nor what only came by its meaning: the next ones are tried
         # as well.
         most = AS_WELL * max(scores[row] for row in order)
@@ -273,7 +269,7 @@ class Search:
             for nth in range(tried)
         )
         pair = next(filter(None, found), None)
-        if pair is None or not (is_now or is_past or pair.is_sure):
+        if pair is None:
             return None
         wanted = pair.old if is_past else pair.new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
