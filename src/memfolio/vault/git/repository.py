@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -54,7 +55,9 @@ def parts_of(path: str) -> Parts:
 
 # What differs between two texts, as git finds it.
 
-_HUNK = re.compile(rb"(?m)^(@@ [^@\n]*@@).*")
+_HUNK = re.compile(rb"(?m)^@@ -(\d+)([^ \n]*) \+(\d+)([^ \n]*) @@.*")
+AROUND = 3
+"""How many lines a difference shows around what changed."""
 
 
 def hunks_between(before: bytes, after: bytes) -> bytes:
@@ -62,9 +65,33 @@ def hunks_between(before: bytes, after: bytes) -> bytes:
     from pygit2 import Patch
     from pygit2.enums import DiffOption
 
-    head, _, hunks = (Patch.create_from(before, after, flag=DiffOption.FORCE_TEXT).data or b"").partition(b"\n@@")
-    # Behind the places of a hunk git repeats a line that stands above it.
-    return _HUNK.sub(rb"\1", b"@@" + hunks) if head else b""
+    # Git hashes what it compares, which takes longest with a long log: it gets what differs and the lines around.
+    start, end = _apart(before, after)
+    skipped, rest = before.count(b"\n", 0, start), len(before) - end
+    sides = before[start:end], after[start : len(after) - rest]
+    head, _, hunks = (Patch.create_from(*sides, flag=DiffOption.FORCE_TEXT).data or b"").partition(b"\n@@")
+
+    def placed(found: re.Match[bytes]) -> bytes:
+        # Behind the places of a hunk git repeats a line that stands above it.
+        return b"@@ -%d%s +%d%s @@" % (int(found[1]) + skipped, found[2], int(found[3]) + skipped, found[4])
+
+    return _HUNK.sub(placed, b"@@" + hunks) if head else b""
+
+
+def _apart(before: bytes, after: bytes) -> tuple[int, int]:
+    """Where in the one text the lines begin and end that differ from the other, with those around them."""
+    start = _common(before, after)
+    most = min(len(before), len(after)) - start
+    end = len(before) - min(most, _common(before[start:][::-1], after[start:][::-1]))
+    for _ in range(AROUND + 1):
+        start = before.rfind(b"\n", 0, max(start, 0))
+        end = before.find(b"\n", end) + 1 or len(before)
+    return start + 1, end
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes two texts have in common at their beginning."""
+    return bisect(range(1, min(len(one), len(other)) + 1), False, key=lambda length: one[:length] != other[:length])
 
 
 def spans_between(one: bytes, other: bytes) -> Iterator[tuple[int, int, int, int]]:
