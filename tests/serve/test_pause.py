@@ -77,7 +77,7 @@ def test_hooks_keep_nothing_in_a_pause_and_still_tell(filled: Path, cli: Run, tm
     with warmth(filled):
         hook = caller(filled)
         cli("pause", work)
-        hidden = {"prompt": "Remember that the vault code is 4711", "cwd": str(work)}
+        hidden = {"prompt": "Remember that the vault code is heron-4711", "cwd": str(work)}
         told = json.dumps(hook("claude-code", "UserPromptSubmit", hidden))
         assert "paused" in told
         hook("claude-code", "Stop", {"last_assistant_message": "I will", "cwd": str(work)})
@@ -87,7 +87,7 @@ def test_hooks_keep_nothing_in_a_pause_and_still_tell(filled: Path, cli: Run, tm
         cli("pause", "--off")
         hook("claude-code", "UserPromptSubmit", {"prompt": "The milk is gone", "cwd": str(work)})
         assert said(filled) == [("user", "The bins go out on Monday"), ("user", "The milk is gone")]
-    assert not [path for path in filled.rglob("*") if path.is_file() and b"4711" in path.read_bytes()]
+    assert not [path for path in filled.rglob("*") if path.is_file() and b"heron-4711" in path.read_bytes()]
 
 
 def test_tools_write_nothing_in_a_pause_and_still_read(filled: Path, cli: Run) -> None:
